@@ -1,0 +1,44 @@
+# Every command sets up what it needs: a bare machine with Python 3.11 or newer, pip, venv and make is enough.
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+VENV := .venv
+RUN := $(VENV)/bin/python
+INSTALL = $(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint format bench clean
+
+help: ## list the commands
+	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: $(VENV)/core ## for a made-up cohort: whom to call, and what calling them gains
+	$(RUN) examples/whom_to_call.py
+
+test: $(VENV)/dev ## run the tests, the docstrings' examples and the README's
+	$(RUN) -m pytest
+
+lint: $(VENV)/dev ## ruff and mypy, both clean
+	$(RUN) -m ruff check
+	$(RUN) -m ruff format --check
+	$(RUN) -m mypy
+
+format: $(VENV)/dev ## let ruff lay out the code
+	$(RUN) -m ruff check --fix
+	$(RUN) -m ruff format
+
+bench: $(VENV)/bench ## measure, side by side with peers, and write benchmarks/results
+	$(RUN) -m benchmarks.rmab
+
+clean: ## remove the virtual environment and every cache
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+# One stamp per set of extras, renewed when the requirements change.
+$(VENV)/core: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(INSTALL) .
+	@touch $@
+
+$(VENV)/%: $(VENV)/bin/python pyproject.toml constraints.txt
+	$(INSTALL) '.[$*]'
+	@touch $@

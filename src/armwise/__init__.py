@@ -1,0 +1,39 @@
+"""armwise decides which people a health programme should reach out to, and learns for the quality of that decision.
+
+The public names, once and flat; where each lives is in ``docs/design.md``.
+"""
+
+from armwise.errors import ArmwiseError, InvalidInputError
+from armwise.rmab import (
+    Problem,
+    Trace,
+    all_policies,
+    default_horizon,
+    fixed_policy_returns,
+    is_indexable,
+    passive_returns,
+    policy_returns,
+    simulate,
+    simulate_policy,
+    simulate_trace,
+    threshold_policies,
+    whittle_indices,
+)
+
+__all__ = [
+    "ArmwiseError",
+    "InvalidInputError",
+    "Problem",
+    "Trace",
+    "all_policies",
+    "default_horizon",
+    "fixed_policy_returns",
+    "is_indexable",
+    "passive_returns",
+    "policy_returns",
+    "simulate",
+    "simulate_policy",
+    "simulate_trace",
+    "threshold_policies",
+    "whittle_indices",
+]

@@ -1,0 +1,24 @@
+"""One restless bandit: its problem, its policies, their exact returns, its Whittle indices, and its simulation."""
+
+from armwise.rmab.policies import all_policies, threshold_policies
+from armwise.rmab.problem import Problem
+from armwise.rmab.returns import fixed_policy_returns, passive_returns, policy_returns
+from armwise.rmab.rollout import Trace
+from armwise.rmab.simulate import default_horizon, simulate, simulate_policy, simulate_trace
+from armwise.rmab.whittle import is_indexable, whittle_indices
+
+__all__ = [
+    "Problem",
+    "Trace",
+    "all_policies",
+    "default_horizon",
+    "fixed_policy_returns",
+    "is_indexable",
+    "passive_returns",
+    "policy_returns",
+    "simulate",
+    "simulate_policy",
+    "simulate_trace",
+    "threshold_policies",
+    "whittle_indices",
+]

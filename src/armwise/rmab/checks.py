@@ -1,0 +1,122 @@
+"""Checks at the edge of the bandit core: what cannot be right is refused, with its value, its place and the remedy.
+
+Shapes are known even while JAX traces a function, so they are always checked. Values are checked whenever they are
+known: inside ``jit``, ``vmap`` or ``grad`` they are not, and the mathematics then trusts its caller. Nothing is ever
+silently normalised, clipped or rounded.
+"""
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import jax.typing
+import numpy as np
+from jaxtyping import Array, Bool, Float
+
+from armwise.errors import InvalidInputError
+
+# What may stand for an array at the edge: arrays of JAX or NumPy, numbers, and (nested) sequences of numbers.
+ArrayLike = jax.typing.ArrayLike | Sequence[Any]
+
+# A softmax in float32 over a hundred states misses 1 by about 1e-6; a probability typed with three digits, by 1e-3.
+ROW_SUM_TOLERANCE = 1e-5
+
+
+def is_concrete(*values: Any) -> bool:
+    """Whether every array among the values (or among their pytree leaves) can be looked at now."""
+    return not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(values))
+
+
+def as_float_array(name: str, value: Any) -> Float[Array, "..."]:
+    """The value as a JAX array of floats, or an error that names the argument."""
+    if is_concrete(value) and not isinstance(value, jax.Array):
+        try:
+            value = np.asarray(value)
+        except ValueError as error:  # rows of different lengths
+            raise InvalidInputError(f"{name} cannot be read as an array of numbers: {error}") from error
+        if value.dtype.kind not in "biuf":
+            raise InvalidInputError(f"{name} must be an array of real numbers, not of type {value.dtype}.")
+    array = jnp.asarray(value)
+    return array if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(float)
+
+
+def first_offender(bad: Bool[np.ndarray, "..."] | np.bool) -> tuple[int, ...]:
+    """The index of the first true entry, in row-major order."""
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(bad)), np.shape(bad)))
+
+
+def at(index: tuple[int, ...], *axes: str) -> str:
+    """An index in words: ``at((3, 0), "arm", "state")`` is ``arm 3, state 0``."""
+    return ", ".join(f"{axis} {i}" for axis, i in zip(axes[len(axes) - len(index) :], index, strict=True)) or "it"
+
+
+def check_finite(name: str, value: Float[Array, "..."], *axes: str) -> None:
+    """Refuse NaN and infinities, naming the first one."""
+    if is_concrete(value) and not bool(jnp.all(jnp.isfinite(value))):
+        array = np.asarray(value)
+        index = first_offender(~np.isfinite(array))
+        raise InvalidInputError(
+            f"{name} must be finite, but {at(index, *axes)} has {array[index]}. Remove or impute it."
+        )
+
+
+def check_distributions(name: str, value: Float[Array, "*rows outcomes"], *axes: str) -> None:
+    """Refuse rows that are not probability distributions, naming the first offending entry or row."""
+    if not is_concrete(value) or bool(_are_distributions(value)):
+        return
+    check_finite(name, value, *axes)
+    array = np.asarray(value)
+    if (array < 0).any():
+        index = first_offender(array < 0)
+        raise InvalidInputError(
+            f"{name} holds probabilities, but {at(index, *axes)} is {array[index]}, which is negative."
+        )
+    sums = array.sum(axis=-1)
+    index = first_offender(np.abs(sums - 1) > ROW_SUM_TOLERANCE)
+    raise InvalidInputError(
+        f"{name} must sum to 1 over the last axis, but {at(index, *axes[:-1])} sums to {sums[index]:.7g} "
+        f"({array[index].tolist()}). Divide each row by its sum if that is what you mean."
+    )
+
+
+@jax.jit
+def _are_distributions(value: Float[Array, "*rows outcomes"]) -> Bool[Array, ""]:
+    close = jnp.abs(jnp.sum(value, axis=-1) - 1) <= ROW_SUM_TOLERANCE
+    return jnp.all(value >= 0) & jnp.all(close)  # NaN fails both
+
+
+def check_transitions(transitions: ArrayLike) -> Float[Array, "arms states actions states"]:
+    """The transitions as an array ``[arms, states, actions, states]``, every row a distribution over next states."""
+    array = as_float_array("transitions", transitions)
+    if array.ndim != 4 or array.shape[1] != array.shape[3] or 0 in array.shape[1:]:
+        hint = " For one arm, add the leading axis: transitions[None]." if array.ndim == 3 else ""
+        raise InvalidInputError(
+            f"transitions must have the shape [arms, states, actions, states], not {list(array.shape)}.{hint}"
+        )
+    check_distributions("transitions", array, "arm", "state", "action", "next state")
+    return array
+
+
+def check_count(name: str, value: Any, minimum: int) -> int:
+    """The value as a whole number of at least ``minimum``; a fraction is refused, not rounded."""
+    try:
+        count = operator.index(value)
+    except TypeError:
+        if isinstance(value, float | np.floating) and float(value).is_integer():
+            count = int(value)
+        else:
+            raise InvalidInputError(f"{name} must be a whole number, not {value!r}.") from None
+    if count < minimum:
+        raise InvalidInputError(f"{name} must be at least {minimum}, not {count}.")
+    return count
+
+
+def check_two_actions(what: str, num_actions: int) -> None:
+    """Refuse more than the two actions, leave alone and call, that an index compares."""
+    if num_actions != 2:
+        raise InvalidInputError(
+            f"{what} compares two actions, leave alone (0) and call (1), but transitions has {num_actions}. "
+            "Policies, their returns and simulate_policy take any number of actions."
+        )

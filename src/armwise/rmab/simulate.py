@@ -1,0 +1,222 @@
+"""Simulating all arms together, week by week: under a budget of calls (Equation 3), or under a given policy."""
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
+
+from armwise.errors import InvalidInputError
+from armwise.rmab.checks import (
+    ArrayLike,
+    as_float_array,
+    at,
+    check_count,
+    check_transitions,
+    check_two_actions,
+    first_offender,
+    is_concrete,
+)
+from armwise.rmab.problem import Problem
+from armwise.rmab.returns import check_arm_policy, check_fits
+from armwise.rmab.rollout import (
+    Arms,
+    FixedPolicy,
+    Priorities,
+    Trace,
+    rank_priorities,
+    run,
+    run_traced,
+    tabulate,
+)
+
+NEGLIGIBLE_WEIGHT = 1e-3
+
+
+def simulate(
+    key: PRNGKeyArray,
+    transitions: ArrayLike,
+    priorities: ArrayLike,
+    problem: Problem,
+    budget: ArrayLike,
+    num_trajectories: int = 1000,
+    horizon: int | None = None,
+    *,
+    ids: ArrayLike | None = None,
+) -> Float[Array, " trajectories"]:
+    """Discounted return of all arms together, acting at each step on the ``budget`` arms of highest priority (Eq. 3).
+
+    With Whittle indices as priorities this is the Whittle policy, and its mean the joint decision quality of the
+    paper. The same key gives every policy the same luck (common random numbers), so differences between policies are
+    far more precise than each return. Batch cohorts with ``jax.vmap`` or ``jax.lax.map``.
+
+    Args:
+        key: a JAX random key.
+        transitions: ``[arms, states, 2, states]``, the chains that the arms really follow.
+        priorities: ``[arms, states]``, who comes first; an arm in a state of priority ``-inf`` is never acted on.
+        problem: rewards, discount and first states.
+        budget: how many arms are acted on at each step; more than there are arms is the same as all of them.
+        num_trajectories: how many independent runs. Memory does not grow with it.
+        horizon: number of steps; by default until ``discount ** horizon < 1e-3``.
+        ids: one integer in ``[0, 2³²)`` per arm, by default its row number. An arm's luck and its place among equal
+            priorities depend on its id and the key, so that reordering rows with their ids changes nothing.
+
+    Returns:
+        The discounted sum of all arms' rewards in each trajectory, ``[num_trajectories]``.
+
+    Example:
+        >>> transitions = np.array([[[[0.9, 0.1], [0.4, 0.6]], [[0.5, 0.5], [0.2, 0.8]]]] * 20)
+        >>> problem = Problem(discount=0.9)
+        >>> priorities = np.zeros((20, 2))
+        >>> called = simulate(jax.random.key(0), transitions, priorities, problem, budget=5)
+        >>> nobody = simulate(jax.random.key(0), transitions, priorities, problem, budget=0)
+        >>> bool((called >= nobody).all())
+        True
+    """
+    arms, order, steps = _prepare(key, transitions, problem, num_trajectories, horizon, ids)
+    chooser = _check_priorities(priorities, budget, arms, order)
+    return run(arms, chooser, num_trajectories, steps)[0]
+
+
+def simulate_policy(
+    key: PRNGKeyArray,
+    transitions: ArrayLike,
+    policy: ArrayLike,
+    problem: Problem,
+    num_trajectories: int = 1000,
+    horizon: int | None = None,
+    *,
+    ids: ArrayLike | None = None,
+) -> tuple[Float[Array, " trajectories"], Float[Array, " trajectories"]]:
+    """Discounted reward and budget of a given policy per arm, by simulation; any number of actions.
+
+    ``fixed_policy_returns`` gives the same in expectation, exactly. The luck is that of ``simulate`` for the same key.
+
+    Args:
+        key: a JAX random key.
+        transitions: ``[arms, states, actions, states]``.
+        policy: integers ``[arms, states]``, the action each arm takes in each state; zeros act on no one.
+        problem: rewards, discount, first states and costs.
+        num_trajectories: how many independent runs.
+        horizon: number of steps; by default until ``discount ** horizon < 1e-3``.
+        ids: as in ``simulate``.
+
+    Returns:
+        The discounted sums over all arms of rewards and of costs, each ``[num_trajectories]``.
+    """
+    arms, order, steps = _prepare(key, transitions, problem, num_trajectories, horizon, ids)
+    chosen = check_arm_policy(policy, check_transitions(transitions)).astype(jnp.int32)
+    return run(arms, FixedPolicy(chosen[order]), num_trajectories, steps)
+
+
+def simulate_trace(
+    key: PRNGKeyArray,
+    transitions: ArrayLike,
+    priorities: ArrayLike,
+    problem: Problem,
+    budget: ArrayLike,
+    num_trajectories: int = 1,
+    horizon: int | None = None,
+    *,
+    ids: ArrayLike | None = None,
+) -> Trace:
+    """Each arm's state and action at each step of what ``simulate`` does for the same arguments.
+
+    Memory grows with arms × trajectories × steps: two bytes for each.
+
+    Args:
+        key: a JAX random key; the trajectories are those of ``simulate`` with this key.
+        transitions: ``[arms, states, 2, states]``.
+        priorities: ``[arms, states]``.
+        problem: rewards, discount and first states.
+        budget: how many arms are acted on at each step.
+        num_trajectories: how many independent runs.
+        horizon: number of steps; by default until ``discount ** horizon < 1e-3``.
+        ids: as in ``simulate``.
+
+    Returns:
+        States before acting and actions, each ``[num_trajectories, steps, arms]``, arms in the order given.
+    """
+    arms, order, steps = _prepare(key, transitions, problem, num_trajectories, horizon, ids)
+    chooser = _check_priorities(priorities, budget, arms, order)
+    trace = run_traced(arms, chooser, num_trajectories, steps)
+    return jax.tree.map(lambda values: values[:, :, jnp.argsort(order)], trace)
+
+
+def default_horizon(discount: float) -> int:
+    """The number of steps until a reward weighs less than 0.001 of the first.
+
+    Example:
+        >>> default_horizon(0.9)
+        66
+    """
+    return 1 if discount == 0 else max(1, math.floor(math.log(NEGLIGIBLE_WEIGHT) / math.log(discount)) + 1)
+
+
+def _prepare(
+    key: PRNGKeyArray,
+    transitions: ArrayLike,
+    problem: Problem,
+    num_trajectories: int,
+    horizon: int | None,
+    ids: ArrayLike | None,
+) -> tuple[Arms, Int[Array, " arms"], int]:
+    """The arms in order of identity, the rows in that order, and the number of steps."""
+    array = check_transitions(transitions)
+    check_fits(problem, array)
+    check_count("num_trajectories", num_trajectories, minimum=1)
+    steps = _check_horizon(horizon, problem)
+    identity = _check_ids(ids, array.shape[0])
+    # Sums of floats depend on their order, so arms are added up in the order of their ids, not of the rows.
+    order = jnp.argsort(identity)
+    return tabulate(key, array, problem, identity, order), order, steps
+
+
+def _check_horizon(horizon: int | None, problem: Problem) -> int:
+    if horizon is not None:
+        return check_count("horizon", horizon, minimum=1)
+    if not is_concrete(problem.discount):
+        raise InvalidInputError("horizon cannot be derived from a discount that is being traced: pass horizon.")
+    return default_horizon(float(problem.discount))
+
+
+def _check_ids(ids: ArrayLike | None, num_arms: int) -> UInt32[Array, " arms"]:
+    if ids is None:
+        return jnp.arange(num_arms, dtype=jnp.uint32)
+    if isinstance(ids, jax.core.Tracer):
+        return ids.astype(jnp.uint32)
+    array = np.asarray(ids)
+    if not np.issubdtype(array.dtype, np.integer) or array.shape != (num_arms,):
+        raise InvalidInputError(
+            f"ids must be {num_arms} whole numbers, one per arm, not {array.dtype} of shape {list(array.shape)}."
+        )
+    outside = (array < 0) | (array >= 2**32)
+    if outside.any():
+        row = first_offender(outside)[0]
+        raise InvalidInputError(f"ids must be in [0, 2^32), but arm {row} has {array[row]}. Hash longer ids first.")
+    unique, first, count = np.unique(array, return_index=True, return_counts=True)
+    if len(unique) < num_arms:
+        twice = unique[count > 1][0]
+        raise InvalidInputError(
+            f"ids must differ, but {twice} stands for {count.max()} arms, first for arm {first[count > 1][0]}."
+        )
+    return jnp.asarray(array.astype(np.uint32))
+
+
+def _check_priorities(priorities: ArrayLike, budget: ArrayLike, arms: Arms, order: Int[Array, " arms"]) -> Priorities:
+    num_arms, num_states = arms.next.shape[0], arms.next.shape[2]
+    check_two_actions("Choosing by priority", arms.costs.shape[0])
+    array = as_float_array("priorities", priorities)
+    if array.shape != (num_arms, num_states):
+        raise InvalidInputError(
+            f"priorities must have the shape [{num_arms}, {num_states}], one for each state of each arm, "
+            f"not {list(array.shape)}."
+        )
+    if is_concrete(array) and bool(jnp.any(jnp.isnan(array))):
+        index = first_offender(np.isnan(np.asarray(array)))
+        raise InvalidInputError(
+            f"priorities must be numbers, but {at(index, 'arm', 'state')} has nan. Use -inf for never."
+        )
+    count = budget if isinstance(budget, jax.core.Tracer) else check_count("budget", budget, minimum=0)
+    return rank_priorities(array[order], arms.words[:, 0], jnp.minimum(count, num_arms))

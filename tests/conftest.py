@@ -1,0 +1,32 @@
+"""Settings every test runs under: float64, explicit broadcasting, reproducible hypothesis examples.
+
+Warnings are errors and array shapes are checked at run time (``pyproject.toml``). Tests that must see what a user
+sees, float32 and JAX's own defaults, ask for the ``user_precision`` fixture.
+"""
+
+from collections.abc import Iterator
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import settings
+
+jax.config.update("jax_enable_x64", True)
+jax.config.update("jax_numpy_rank_promotion", "raise")
+
+# Compilation makes the first example slow, so no deadline; derandomised, so that a failure is the same for everyone.
+settings.register_profile("armwise", deadline=None, derandomize=True, max_examples=50, print_blob=False)
+settings.load_profile("armwise")
+
+
+@pytest.fixture
+def user_precision() -> Iterator[None]:
+    """Run the test in float32, as armwise runs for its users."""
+    with jax.enable_x64(False):
+        yield
+
+
+@pytest.fixture
+def rng(request: pytest.FixtureRequest) -> np.random.Generator:
+    """A random generator seeded by the test's own name: stable, and different for every test."""
+    return np.random.default_rng(list(request.node.name.encode()))

@@ -1,0 +1,48 @@
+"""Imports point one way: each package uses only those above it in the layout of docs/design.md."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import armwise
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "armwise"
+LAYOUT = re.search(r"```layout\n(.*?)```", (ROOT / "docs" / "design.md").read_text(), re.DOTALL)
+ORDER = [line.split()[0].strip("/").removesuffix(".py") for line in LAYOUT[1].splitlines()] if LAYOUT else []
+
+
+def package_of(path: Path) -> str:
+    return path.relative_to(SOURCE).parts[0].removesuffix(".py")
+
+
+def imported_packages(path: Path) -> set[str]:
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names.add(node.module or "")
+    return {name.split(".")[1] for name in names if name.startswith("armwise.")}
+
+
+def test_the_layout_names_every_package():
+    packages = {package_of(path) for path in SOURCE.rglob("*.py")} - {"__init__", "__main__"}
+    assert packages <= set(ORDER)
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_package_imports_only_from_itself_and_from_above(path):
+    package = package_of(path)
+    if package == "__init__":
+        return
+    allowed = set(ORDER[: ORDER.index(package) + 1])
+    assert imported_packages(path) <= allowed
+
+
+def test_public_names_are_sorted_and_exist():
+    assert armwise.__all__ == sorted(armwise.__all__, key=lambda name: (not name[0].isupper(), name))
+    assert all(hasattr(armwise, name) for name in armwise.__all__)
