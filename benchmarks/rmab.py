@@ -110,7 +110,8 @@ def simulation_rows(num_states: int, num_cohorts: int = 60, num_arms: int = 100,
 
     arm_steps = num_cohorts * num_arms * trajectories * horizon
     timings = measure(simulate, keys, cohorts, indices, repeats=5), measure(draw, keys, repeats=5)
-    size = f"{num_cohorts} cohorts × {num_arms} arms × {trajectories:,} trajectories × {horizon} steps, {num_states} states"
+    shape = f"{num_cohorts} cohorts × {num_arms} arms × {trajectories:,} trajectories × {horizon} steps"
+    size = f"{shape}, {num_states} states"
     return [
         Row(what, size, timing, f"{arm_steps / timing.median / 1e6:,.0f} million arm-steps a second")
         for what, timing in zip(("simulation", "its random numbers alone"), timings, strict=True)

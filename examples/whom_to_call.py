@@ -36,7 +36,7 @@ def main() -> None:
         print(f"{rank:4d}  {mother:6d}  {'yes' if state[mother] else 'no':>7}  {current[mother]:6.3f}")
 
     priorities = {
-        "random calls": rng.random(indices.shape),
+        "calls in a fixed random order": jnp.asarray(rng.random(indices.shape)),
         "calls to whoever is not engaged": jnp.tile(jnp.array([1.0, 0.0]), (NUM_MOTHERS, 1)),
         "calls by Whittle index": indices,
     }

@@ -37,7 +37,7 @@ class Problem(eqx.Module):
         ([0.0, 0.5, 1.0], [0.0, 1.0])
         >>> Problem(rewards=[0.0, 1.0], discount=1.0)
         Traceback (most recent call last):
-        armwise.errors.InvalidInputError: discount must be in [0, 1), not 1.0. ...
+        armwise.errors.InvalidInputError: discount must be in [0, 1), not 1. ...
     """
 
     rewards: Float[Array, "*arms states"]
