@@ -27,6 +27,9 @@ format: $(VENV)/dev ## let ruff lay out the code
 
 bench: $(VENV)/bench ## measure, side by side with peers, and write benchmarks/results
 	$(RUN) -m benchmarks.rmab
+	$(RUN) -m benchmarks.mixtures
+	$(RUN) -m benchmarks.losses
+	$(RUN) -m benchmarks.figure
 
 clean: ## remove the virtual environment and every cache
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

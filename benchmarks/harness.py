@@ -38,6 +38,7 @@ class Row:
     size: str
     timing: Timing
     figure: str = ""
+    headline: bool = True  # whether the README shows it too
 
 
 def measure(function: Callable[..., Any], *arguments: Any, repeats: int = 7) -> Timing:
@@ -97,15 +98,22 @@ def table(rows: list[Row], where: dict[str, str], command: str) -> str:
 
 
 def report(name: str, rows: list[Row], command: str) -> None:
-    """Write the results as JSON and Markdown, print them, and put them into the README's section of that name."""
+    """Write the results as JSON and Markdown, print them, and put the headlines into the README's section."""
     where = machine()
-    text = table(rows, where, command)
-    RESULTS.mkdir(exist_ok=True)
     content = {"machine": where, "command": command, "rows": [asdict(row) for row in rows]}
+    RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.json").write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    text = table(rows, where, command)
     (RESULTS / f"{name}.md").write_text(text)
-    README.write_text(with_section(README.read_text(), name, text))
+    README.write_text(with_section(README.read_text(), name, headlines(name)))
     print(text)
+
+
+def headlines(name: str) -> str:
+    """The README's table of a benchmark, from its stored results."""
+    content = json.loads((RESULTS / f"{name}.json").read_text())
+    rows = [Row(**(row | {"timing": Timing(**row["timing"])})) for row in content["rows"] if row["headline"]]
+    return table(rows, content["machine"], content["command"])
 
 
 def with_section(document: str, name: str, text: str) -> str:

@@ -3,7 +3,9 @@
 The public names, once and flat; where each lives is in ``docs/design.md``.
 """
 
-from armwise.errors import ArmwiseError, InvalidInputError
+from armwise.errors import ArmwiseError, ConvergenceError, InvalidInputError
+from armwise.losses import DecDFL, Loss, MeanSquaredError, NegativeLogLikelihood, SimDFL, WeightedSum
+from armwise.mixtures import CvxpyMixture, EntropyMixture, LinearMixture, Mixture, MixtureSolution, QuadraticMixture
 from armwise.rmab import (
     Problem,
     Trace,
@@ -22,9 +24,22 @@ from armwise.rmab import (
 
 __all__ = [
     "ArmwiseError",
+    "ConvergenceError",
+    "CvxpyMixture",
+    "DecDFL",
+    "EntropyMixture",
     "InvalidInputError",
+    "LinearMixture",
+    "Loss",
+    "MeanSquaredError",
+    "Mixture",
+    "MixtureSolution",
+    "NegativeLogLikelihood",
     "Problem",
+    "QuadraticMixture",
+    "SimDFL",
     "Trace",
+    "WeightedSum",
     "all_policies",
     "default_horizon",
     "fixed_policy_returns",

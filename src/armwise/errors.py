@@ -7,3 +7,7 @@ class ArmwiseError(Exception):
 
 class InvalidInputError(ArmwiseError, ValueError):
     """A value that armwise was given cannot be right; the message names it, its place and the remedy."""
+
+
+class ConvergenceError(ArmwiseError, ArithmeticError):
+    """A solver has no answer to give; the message says why, with the numbers and the remedy."""

@@ -41,9 +41,11 @@ def test_wrong_input_is_named(call, message):
         ([[0, 1], [2, 0]], "policies must choose among the actions 0 to 1, but policy 1, state 0 has 2"),
         ([[0, -1]], "policy 0, state 1 has -1"),
         ([[0.0, 1.0]], "policies must be whole numbers"),
+        ([[0, 1], [1]], "policies cannot be read as an array of numbers"),
+        ([["a", "b"]], "policies must be an array of real numbers"),
     ],
 )
 def test_wrong_policies_are_named(policies, message):
     transitions = np.full((3, 2, 2, 2), 0.5)
     with pytest.raises(aw.InvalidInputError, match=message):
-        aw.policy_returns(transitions, aw.Problem(), np.array(policies))
+        aw.policy_returns(transitions, aw.Problem(), policies)

@@ -45,6 +45,9 @@ def test_more_states_than_are_written_out(rng):
     expected = solved_returns(transitions, problem.rewards, 0.95, problem.initial, [0, 1], policies)
     for got, want in zip(aw.policy_returns(transitions, problem, policies), expected, strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-12)
+    dense = jnp.asarray(random_transitions(rng, "dense", 3, states))
+    weighted = jax.jit(lambda t: jnp.sum(jnp.sin(aw.policy_returns(t, problem, policies)[0])))
+    check_grads(weighted, (dense,), order=1, modes="rev", rtol=1e-6, atol=1e-6, eps=1e-6)
 
 
 def test_three_actions(rng):
@@ -161,7 +164,10 @@ def test_returns_lie_between_the_worst_and_the_best_reward(seed, kind, discount)
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t[0], r"\[arms, states, actions, states\], not \[2, 2, 2\]. For one arm, add the leading axis"),
+        (lambda t: t[0], r"\[arms, states, actions, states\].*, not \[2, 2, 2\]. For one arm, add the leading axis"),
+        (lambda t: t[:0], r"none of them 0, not \[0, 2, 2, 2\]"),
+        (lambda t: t.astype(np.float16), "transitions must be float32 or float64, not float16"),
+        (lambda t: jnp.asarray(t) + 0j, "transitions must be an array of real numbers, not of type complex128"),
         (lambda t: t[:, :, :, :1], r"transitions must have the shape .* not \[3, 2, 2, 1\]"),
         (
             lambda t: np.where(np.arange(3)[:, None, None, None] == 2, [1.5, -0.5], t),

@@ -8,6 +8,7 @@ from jax.extend.random import threefry_2x32 as jax_threefry
 
 import armwise as aw
 from armwise.rmab import rollout
+from armwise.rmab.checks import check_key
 from armwise.rmab.draws import arm_words, threefry_2x32, uniforms
 from tests.oracles import random_transitions
 
@@ -239,9 +240,41 @@ def test_draws_are_uniform_and_unrelated(precision):
     ],
 )
 def test_wrong_input_is_named(arguments, message):
-    given_ = {"transitions": np.full((3, 2, 2, 2), 0.5), "priorities": np.zeros((3, 2)), "budget": 1} | arguments
+    usual = {"key": KEY, "transitions": np.full((3, 2, 2, 2), 0.5), "priorities": np.zeros((3, 2)), "budget": 1}
     with pytest.raises(aw.InvalidInputError, match=message):
-        aw.simulate(KEY, problem=aw.Problem(), **given_)
+        aw.simulate(problem=aw.Problem(), **(usual | arguments))
+
+
+@pytest.mark.parametrize("key", [0, None, np.zeros(3, np.uint32), jax.random.split(KEY, 2)])
+def test_what_is_not_a_key_is_refused(key):
+    with pytest.raises(aw.InvalidInputError, match=r"key must be one JAX random key, such as jax.random.key\(0\), not"):
+        check_key(key)
+
+
+def test_keys_of_both_styles_will_do():
+    check_key(jax.random.key(0))
+    check_key(jax.random.PRNGKey(0))
+
+
+def test_numbers_of_any_whole_kind_will_do(rng):
+    transitions, priorities = random_transitions(rng, "dense", 3, 2), rng.normal(size=(3, 2))
+    expected = aw.simulate(KEY, transitions, priorities, aw.Problem(), budget=3, num_trajectories=3, horizon=4)
+    got = aw.simulate(KEY, transitions, priorities, aw.Problem(), budget=2**40, num_trajectories=3, horizon=4)
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_an_impossible_state_never_happens(user_precision):
+    """Not even where a row misses 1 by as much as is let through."""
+    transitions = np.full((1, 2, 2, 2), [1 - 9e-6, 0.0], np.float32)
+    problem = aw.Problem(initial=[1.0, 0.0])
+    returns = aw.simulate(KEY, transitions, np.zeros((1, 2)), problem, budget=0, num_trajectories=20_000)
+    np.testing.assert_array_equal(returns, 0)
+
+
+@pytest.mark.parametrize("discount", [1.0, -0.1, float("nan")])
+def test_there_is_no_default_horizon_without_a_discount(discount):
+    with pytest.raises(aw.InvalidInputError, match=r"discount must be in \[0, 1\)"):
+        aw.default_horizon(discount)
 
 
 def test_choosing_by_priority_needs_two_actions():

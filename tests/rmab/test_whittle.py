@@ -46,9 +46,24 @@ def test_indices_equal_bisection_over_value_iteration(rng, states):
     np.testing.assert_allclose(aw.whittle_indices(transitions, problem), expected, atol=1e-10)
 
 
+@pytest.mark.parametrize("states", [2, 3, 5, 8])
+def test_equal_rewards_are_indexable_and_worth_nothing(rng, states):
+    transitions = random_transitions(rng, "dense", 100, states)
+    problem = aw.Problem(rewards=np.full(states, 0.3))
+    assert aw.is_indexable(transitions, problem).all()
+    np.testing.assert_array_equal(aw.whittle_indices(transitions, problem), 0)
+
+
+def test_a_constant_in_the_rewards_costs_no_digits(rng, user_precision):
+    transitions = random_transitions(rng, "dense", 50, 5).astype(np.float32)
+    rewards = np.linspace(0, 1, 5, dtype=np.float32)
+    plain = aw.whittle_indices(transitions, aw.Problem(rewards))
+    np.testing.assert_allclose(aw.whittle_indices(transitions, aw.Problem(rewards + 1024)), plain, atol=1e-6)
+
+
 @pytest.mark.parametrize("states", [2, 5, 20])
 @pytest.mark.parametrize("discount", [0.9, 0.999])
-def test_float32_keeps_its_digits_at_a_high_discount(rng, user_precision, states, discount):
+def test_float32_keeps_its_digits_where_chains_mix(rng, user_precision, states, discount):
     transitions = random_transitions(rng, "dense", 50, states)
     got = aw.whittle_indices(transitions.astype(np.float32), aw.Problem(num_states=states, discount=discount))
     assert got.dtype == jnp.float32
@@ -142,7 +157,8 @@ def test_row_order_and_neighbours_do_not_matter(rng, states):
     problem, shuffle = aw.Problem(num_states=states), rng.permutation(1003)
     indices = np.asarray(aw.whittle_indices(transitions, problem))
     np.testing.assert_array_equal(aw.whittle_indices(transitions[shuffle], problem), indices[shuffle])
-    np.testing.assert_array_equal(aw.whittle_indices(transitions[:601], problem), indices[:601])
+    for prefix in (1, 5, 100, 601):
+        np.testing.assert_array_equal(aw.whittle_indices(transitions[:prefix], problem), indices[:prefix])
 
 
 def test_jit_and_vmap_equal_eager(rng):

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+import jax.dtypes
 import jax.numpy as jnp
 import jax.typing
 import numpy as np
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int
 
 from armwise.errors import InvalidInputError
 
@@ -31,15 +32,30 @@ def is_concrete(*values: Any) -> bool:
 
 def as_float_array(name: str, value: Any) -> Float[Array, "..."]:
     """The value as a JAX array of floats, or an error that names the argument."""
+    array = _as_array(name, value)
+    return array if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(float)
+
+
+def as_int_array(name: str, value: Any) -> Int[Array, "..."]:
+    """The value as a JAX array of integers, or an error that names the argument; fractions are not cut off."""
+    array = _as_array(name, value)
+    if not jnp.issubdtype(array.dtype, jnp.integer):
+        raise InvalidInputError(f"{name} must be whole numbers, not of type {array.dtype}.")
+    return array
+
+
+def _as_array(name: str, value: Any) -> Array:
     if is_concrete(value) and not isinstance(value, jax.Array):
         try:
             value = np.asarray(value)
         except ValueError as error:  # rows of different lengths
             raise InvalidInputError(f"{name} cannot be read as an array of numbers: {error}") from error
-        if value.dtype.kind not in "biuf":
-            raise InvalidInputError(f"{name} must be an array of real numbers, not of type {value.dtype}.")
-    array = jnp.asarray(value)
-    return array if jnp.issubdtype(array.dtype, jnp.floating) else array.astype(float)
+    dtype = value.dtype if hasattr(value, "dtype") else jnp.result_type(float)
+    if not (
+        jnp.issubdtype(dtype, jnp.floating) or jnp.issubdtype(dtype, jnp.integer) or jnp.issubdtype(dtype, jnp.bool_)
+    ):
+        raise InvalidInputError(f"{name} must be an array of real numbers, not of type {dtype}.")
+    return jnp.asarray(value)
 
 
 def first_offender(bad: Bool[np.ndarray, "..."] | np.bool) -> tuple[int, ...]:
@@ -90,10 +106,16 @@ def _are_distributions(value: Float[Array, "*rows outcomes"]) -> Bool[Array, ""]
 def check_transitions(transitions: ArrayLike) -> Float[Array, "arms states actions states"]:
     """The transitions as an array ``[arms, states, actions, states]``, every row a distribution over next states."""
     array = as_float_array("transitions", transitions)
-    if array.ndim != 4 or array.shape[1] != array.shape[3] or 0 in array.shape[1:]:
+    if array.ndim != 4 or array.shape[1] != array.shape[3] or 0 in array.shape:
         hint = " For one arm, add the leading axis: transitions[None]." if array.ndim == 3 else ""
         raise InvalidInputError(
-            f"transitions must have the shape [arms, states, actions, states], not {list(array.shape)}.{hint}"
+            f"transitions must have the shape [arms, states, actions, states], none of them 0, not {list(array.shape)}."
+            + hint
+        )
+    if jnp.finfo(array.dtype).bits < 32:
+        raise InvalidInputError(
+            f"transitions must be float32 or float64, not {array.dtype}, whose {jnp.finfo(array.dtype).nmant + 1} bits "
+            "cannot hold probabilities well enough. Convert them first."
         )
     check_distributions("transitions", array, "arm", "state", "action", "next state")
     return array
@@ -111,6 +133,27 @@ def check_count(name: str, value: Any, minimum: int) -> int:
     if count < minimum:
         raise InvalidInputError(f"{name} must be at least {minimum}, not {count}.")
     return count
+
+
+def check_budget(budget: Any) -> Float[Array, ""]:
+    """The budget as one finite number that is not negative; an expected budget may be a fraction."""
+    array = as_float_array("budget", budget)
+    if array.ndim:
+        raise InvalidInputError(f"budget must be one number, not an array of shape {list(array.shape)}.")
+    if is_concrete(array) and not 0 <= float(array) < np.inf:
+        raise InvalidInputError(f"budget must be a finite number of at least 0, not {float(array):.7g}.")
+    return array
+
+
+def check_key(key: Any) -> None:
+    """Refuse what is not one JAX random key, new style or old."""
+    dtype, shape = getattr(key, "dtype", None), getattr(key, "shape", None)
+    new_style = dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key) and shape == ()
+    if not new_style and not (dtype == jnp.uint32 and shape == (2,)):
+        raise InvalidInputError(
+            f"key must be one JAX random key, such as jax.random.key(0), not {type(key).__name__}"
+            + (f" of shape {list(shape)}. Use vmap for several." if shape else ".")
+        )
 
 
 def check_two_actions(what: str, num_actions: int) -> None:

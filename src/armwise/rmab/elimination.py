@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 
-import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 # Written out, a system compiles into straight-line code over the batch: 320,000 systems of 5 unknowns took 6 ms on
-# two cores, where batched LAPACK took 130 ms. The code grows with the cube of the size, and from about 16 unknowns
-# on (3 s to compile) LAPACK is the better bargain.
-LARGEST_WRITTEN_OUT = 16
+# two cores, where batched LAPACK took 130 ms. But the code grows with the cube of the size and takes ever longer to
+# compile, so callers with more unknowns than this use LAPACK.
+LARGEST_WRITTEN_OUT = 10
 
 Entries = Sequence[Float[Array, "..."]]
 
@@ -27,8 +26,6 @@ def solve(matrix: Sequence[Entries], right_side: Entries) -> list[Float[Array, "
     Returns:
         The entries of the solution, each an array over the batch.
     """
-    if len(right_side) > LARGEST_WRITTEN_OUT:
-        return _solve_by_lapack(matrix, right_side)
     rows, values = [list(row) for row in matrix], list(right_side)
     size = len(values)
     for pivot in range(size):
@@ -42,10 +39,3 @@ def solve(matrix: Sequence[Entries], right_side: Entries) -> list[Float[Array, "
         known = sum((rows[row][column] * values[column] for column in range(row + 1, size)), start=0.0)
         values[row] = (values[row] - known) / rows[row][row]
     return values
-
-
-def _solve_by_lapack(matrix: Sequence[Entries], right_side: Entries) -> list[Float[Array, "..."]]:
-    stacked = jnp.stack([jnp.stack(jnp.broadcast_arrays(*row), axis=-1) for row in matrix], axis=-2)
-    values = jnp.stack(jnp.broadcast_arrays(*right_side), axis=-1)
-    solution = jnp.linalg.solve(stacked, values[..., None])[..., 0]
-    return [solution[..., i] for i in range(len(right_side))]

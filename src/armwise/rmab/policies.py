@@ -7,7 +7,7 @@ import numpy as np
 from jaxtyping import Array, Int
 
 from armwise.errors import InvalidInputError
-from armwise.rmab.checks import ArrayLike, at, check_count, first_offender, is_concrete
+from armwise.rmab.checks import ArrayLike, as_int_array, at, check_count, first_offender, is_concrete
 
 # 2^20 policies of 20 states fill 80 MB before any return is computed; beyond that enumeration is surely a mistake.
 MAX_POLICIES = 2**20
@@ -60,9 +60,7 @@ def threshold_policies(num_states: int) -> Int[np.ndarray, "policies states"]:
 
 def check_policies(policies: ArrayLike, num_states: int, num_actions: int, *leading: str) -> Int[Array, "..."]:
     """The policies as an integer array ``[*leading, states]`` of actions that exist."""
-    array = jnp.asarray(policies)
-    if not jnp.issubdtype(array.dtype, jnp.integer):
-        raise InvalidInputError(f"policies must be whole numbers (actions), not {array.dtype}.")
+    array = as_int_array("policies", policies)
     if array.ndim != len(leading) + 1 or array.shape[-1] != num_states or 0 in array.shape:
         shape = [f"{axis}s".replace("policys", "policies") for axis in leading]
         raise InvalidInputError(

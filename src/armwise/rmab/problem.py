@@ -91,11 +91,12 @@ def _check_problem(problem: Problem, num_states: int) -> None:
             )
         check_finite(name, value, "arm", "state")
     check_distributions("initial", problem.initial, "arm", "state")
-    _check_discount(problem.discount)
+    check_discount(problem.discount)
     _check_costs(problem.costs)
 
 
-def _check_discount(discount: Float[Array, "..."]) -> None:
+def check_discount(discount: Float[Array, "..."]) -> None:
+    """Refuse a discount that is not one number in [0, 1)."""
     if discount.ndim:
         raise InvalidInputError(f"discount must be one number, not an array of shape {list(discount.shape)}.")
     if is_concrete(discount) and not 0 <= float(discount) < 1:

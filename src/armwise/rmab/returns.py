@@ -23,7 +23,7 @@ from jaxtyping import Array, Float, Int
 
 from armwise.errors import InvalidInputError
 from armwise.rmab.checks import ArrayLike, check_transitions
-from armwise.rmab.elimination import solve
+from armwise.rmab.elimination import LARGEST_WRITTEN_OUT, solve
 from armwise.rmab.policies import check_policies
 from armwise.rmab.problem import Problem
 
@@ -110,6 +110,8 @@ def check_arm_policy(policy: ArrayLike, transitions: Transitions) -> Int[Array, 
 
 def check_fits(problem: Problem, transitions: Transitions) -> None:
     """Refuse a problem whose states, actions or arms are not those of the transitions."""
+    if not isinstance(problem, Problem):
+        raise InvalidInputError(f"problem must be an armwise.Problem, not {type(problem).__name__}.")
     num_arms, num_states, num_actions, _ = transitions.shape
     if problem.num_states != num_states:
         raise InvalidInputError(
@@ -134,7 +136,26 @@ def _returns(transitions: Transitions, problem: Problem, policies: Policies) -> 
     cast = partial(jnp.asarray, dtype=transitions.dtype)
     rewards = cast(problem.rewards).reshape(-1, problem.num_states)
     initial = cast(problem.initial).reshape(-1, problem.num_states)
-    return _solve_returns(transitions, rewards, initial, cast(problem.costs), cast(problem.discount), policies)
+    returns = _solve_returns if problem.num_states <= LARGEST_WRITTEN_OUT else _solve_many_states
+    return returns(transitions, rewards, initial, cast(problem.costs), cast(problem.discount), policies)
+
+
+def _solve_many_states(
+    transitions: Transitions,
+    rewards: PerState,
+    initial: PerState,
+    costs: Float[Array, " actions"],
+    discount: Float[Array, ""],
+    policies: Policies,
+) -> tuple[PerPolicy, PerPolicy]:
+    """The same by LAPACK, whose derivative JAX knows, for more states than are worth writing out."""
+    num_arms, num_states = transitions.shape[:2]
+    chosen = jnp.broadcast_to(policies, (num_arms, *policies.shape[1:]))
+    arm, state = jnp.arange(num_arms)[:, None, None], jnp.arange(num_states)[None, None]
+    system = jnp.eye(num_states, dtype=transitions.dtype)[None, None] - discount * transitions[arm, state, chosen]
+    start = jnp.broadcast_to(initial[:, None], chosen.shape)
+    occupancy = jnp.linalg.solve(jnp.swapaxes(system, -1, -2), start[..., None])[..., 0]
+    return jnp.sum(occupancy * rewards[:, None], axis=-1), jnp.sum(occupancy * costs[chosen], axis=-1)
 
 
 @jax.custom_vjp

@@ -13,12 +13,13 @@ from armwise.rmab.checks import (
     as_float_array,
     at,
     check_count,
+    check_key,
     check_transitions,
     check_two_actions,
     first_offender,
     is_concrete,
 )
-from armwise.rmab.problem import Problem
+from armwise.rmab.problem import Problem, check_discount
 from armwise.rmab.returns import check_arm_policy, check_fits
 from armwise.rmab.rollout import (
     Arms,
@@ -74,9 +75,9 @@ def simulate(
         >>> bool((called >= nobody).all())
         True
     """
-    arms, order, steps = _prepare(key, transitions, problem, num_trajectories, horizon, ids)
+    arms, order, count, steps = _prepare(key, transitions, problem, num_trajectories, horizon, ids)
     chooser = _check_priorities(priorities, budget, arms, order)
-    return run(arms, chooser, num_trajectories, steps)[0]
+    return run(arms, chooser, count, steps)[0]
 
 
 def simulate_policy(
@@ -105,9 +106,9 @@ def simulate_policy(
     Returns:
         The discounted sums over all arms of rewards and of costs, each ``[num_trajectories]``.
     """
-    arms, order, steps = _prepare(key, transitions, problem, num_trajectories, horizon, ids)
+    arms, order, count, steps = _prepare(key, transitions, problem, num_trajectories, horizon, ids)
     chosen = check_arm_policy(policy, check_transitions(transitions)).astype(jnp.int32)
-    return run(arms, FixedPolicy(chosen[order]), num_trajectories, steps)
+    return run(arms, FixedPolicy(chosen[order]), count, steps)
 
 
 def simulate_trace(
@@ -138,9 +139,9 @@ def simulate_trace(
     Returns:
         States before acting and actions, each ``[num_trajectories, steps, arms]``, arms in the order given.
     """
-    arms, order, steps = _prepare(key, transitions, problem, num_trajectories, horizon, ids)
+    arms, order, count, steps = _prepare(key, transitions, problem, num_trajectories, horizon, ids)
     chooser = _check_priorities(priorities, budget, arms, order)
-    trace = run_traced(arms, chooser, num_trajectories, steps)
+    trace = run_traced(arms, chooser, count, steps)
     return jax.tree.map(lambda values: values[:, :, jnp.argsort(order)], trace)
 
 
@@ -151,6 +152,7 @@ def default_horizon(discount: float) -> int:
         >>> default_horizon(0.9)
         66
     """
+    check_discount(as_float_array("discount", discount))
     return 1 if discount == 0 else max(1, math.floor(math.log(NEGLIGIBLE_WEIGHT) / math.log(discount)) + 1)
 
 
@@ -161,19 +163,21 @@ def _prepare(
     num_trajectories: int,
     horizon: int | None,
     ids: ArrayLike | None,
-) -> tuple[Arms, Int[Array, " arms"], int]:
-    """The arms in order of identity, the rows in that order, and the number of steps."""
+) -> tuple[Arms, Int[Array, " arms"], int, int]:
+    """The arms in order of identity, the rows in that order, and the numbers of trajectories and steps."""
     array = check_transitions(transitions)
     check_fits(problem, array)
-    check_count("num_trajectories", num_trajectories, minimum=1)
-    steps = _check_horizon(horizon, problem)
-    identity = _check_ids(ids, array.shape[0])
+    check_key(key)
+    count = check_count("num_trajectories", num_trajectories, minimum=1)
+    steps = check_horizon(horizon, problem)
+    identity = check_ids(ids, array.shape[0])
     # Sums of floats depend on their order, so arms are added up in the order of their ids, not of the rows.
     order = jnp.argsort(identity)
-    return tabulate(key, array, problem, identity, order), order, steps
+    return tabulate(key, array, problem, identity, order), order, count, steps
 
 
-def _check_horizon(horizon: int | None, problem: Problem) -> int:
+def check_horizon(horizon: int | None, problem: Problem) -> int:
+    """The number of steps: as given, or until the discount makes the rest negligible."""
     if horizon is not None:
         return check_count("horizon", horizon, minimum=1)
     if not is_concrete(problem.discount):
@@ -181,12 +185,16 @@ def _check_horizon(horizon: int | None, problem: Problem) -> int:
     return default_horizon(float(problem.discount))
 
 
-def _check_ids(ids: ArrayLike | None, num_arms: int) -> UInt32[Array, " arms"]:
+def check_ids(ids: ArrayLike | None, num_arms: int) -> UInt32[Array, " arms"]:
+    """One distinct identity per arm; by default its row number."""
     if ids is None:
         return jnp.arange(num_arms, dtype=jnp.uint32)
     if isinstance(ids, jax.core.Tracer):
         return ids.astype(jnp.uint32)
-    array = np.asarray(ids)
+    try:
+        array = np.asarray(ids)
+    except ValueError as error:  # rows of different lengths
+        raise InvalidInputError(f"ids cannot be read as an array: {error}") from error
     if not np.issubdtype(array.dtype, np.integer) or array.shape != (num_arms,):
         raise InvalidInputError(
             f"ids must be {num_arms} whole numbers, one per arm, not {array.dtype} of shape {list(array.shape)}."
@@ -218,5 +226,5 @@ def _check_priorities(priorities: ArrayLike, budget: ArrayLike, arms: Arms, orde
         raise InvalidInputError(
             f"priorities must be numbers, but {at(index, 'arm', 'state')} has nan. Use -inf for never."
         )
-    count = budget if isinstance(budget, jax.core.Tracer) else check_count("budget", budget, minimum=0)
-    return rank_priorities(array[order], arms.words[:, 0], jnp.minimum(count, num_arms))
+    count = budget if isinstance(budget, jax.core.Tracer) else min(check_count("budget", budget, minimum=0), num_arms)
+    return rank_priorities(array[order], arms.words[:, 0], jnp.asarray(count))

@@ -16,7 +16,9 @@ Niño-Mora (2020), *A fast-pivoting algorithm for Whittle's restless bandit inde
 
 **Conditioning.** (I − γT_π)⁻¹ has entries as large as 1/(1 − γ), but the rows of T¹ − T⁰ sum to zero, so a constant
 added to the values cancels. Adding γ to one column of I − γT_π subtracts just such a constant and leaves a system as
-well conditioned as the chain's own mixing, whatever the discount: that is why float32 is accurate at γ = 0.999 here.
+well conditioned as the chain's own mixing, whatever the discount: chains that mix keep float32's digits at γ = 0.999.
+(A chain that does not, such as a deterministic one with several ends, has indices that depend on 1 − γ itself, and
+float32 knows 1 − 0.999 to four digits only: use float64 there.)
 
 **Indexability.** An arm has indices if no state that has left the active set ever wants to return as λ rises. All
 arms of two states do. For an arm that does not, each state's "index" is the price at which it leaves when leaving is
@@ -31,7 +33,7 @@ from jaxtyping import Array, Bool, Float
 
 from armwise.errors import InvalidInputError
 from armwise.rmab.checks import ArrayLike, check_transitions, check_two_actions, is_concrete
-from armwise.rmab.elimination import solve
+from armwise.rmab.elimination import LARGEST_WRITTEN_OUT, solve
 from armwise.rmab.problem import Problem
 from armwise.rmab.returns import check_fits
 
@@ -41,7 +43,7 @@ Scalar = Float[Array, ""]
 
 # Arms handled together, small enough for the tableaus to stay in a core's cache (measured: 1,000,000 arms of 5 states
 # take 1.0 s this way and 2.0 s all at once).
-ARMS_AT_ONCE = 256
+ARMS_AT_ONCE = 128
 
 
 class Departures(NamedTuple):
@@ -57,7 +59,8 @@ def whittle_indices(transitions: ArrayLike, problem: Problem) -> Float[Array, "a
 
     Differentiable almost everywhere in the transitions (along the simplex), the rewards and the discount: implicitly,
     under the policy that is greedy at the index. For an arm without an index see ``is_indexable`` and the module's
-    text; the value returned is finite all the same. Every value lies within ``±γ(max R − min R)/(1 − γ)``.
+    text; the value returned is finite all the same. Every value lies within ``±γ(max R − min R)/(1 − γ)``, divided by
+    the cost of calling over not calling.
 
     Args:
         transitions: ``[arms, states, 2, states]``; action 1 is the call.
@@ -111,6 +114,8 @@ def _prepare(
             f"but costs is {problem.costs.tolist()}."
         )
     rewards = jnp.asarray(problem.rewards, array.dtype).reshape(-1, array.shape[1])
+    # A constant changes no index, and without it no digits are lost to it.
+    rewards = rewards - jax.lax.stop_gradient(jnp.min(rewards, axis=1, keepdims=True))
     rewards = jnp.broadcast_to(rewards, array.shape[:2])
     return array, rewards, jnp.asarray(problem.discount, array.dtype), unit
 
@@ -167,18 +172,21 @@ def _prices_of_indifference(
     transitions: OneArm, rewards: PerState, discount: Scalar, active_sets: Bool[Array, "states states"]
 ) -> PerState:
     """For each state, the price at which acting in it makes no difference, under its own fixed active set."""
-    states = range(rewards.shape[0])
 
     def price(state: Array, active: Bool[Array, " states"]) -> Scalar:
         chain = jnp.where(active[:, None], transitions[:, 1], transitions[:, 0])
         matrix = _deflated_system(chain, discount)
-        system = [[matrix[i, j] for j in states] for i in states]
-        value = jnp.stack(solve(system, [rewards[i] for i in states]))
-        use = jnp.stack(solve(system, [active[i].astype(rewards.dtype) for i in states]))
+        value, use = _solve(matrix, rewards), _solve(matrix, active.astype(rewards.dtype))
         effect = discount * (transitions[state, 1] - transitions[state, 0])
         return jnp.sum(effect * value) / (1 + jnp.sum(effect * use))
 
-    return jax.vmap(price)(jnp.arange(len(states)), active_sets)
+    return jax.vmap(price)(jnp.arange(rewards.shape[0]), active_sets)
+
+
+def _solve(matrix: Float[Array, "states states"], right_side: PerState) -> PerState:
+    if len(right_side) > LARGEST_WRITTEN_OUT:
+        return jnp.linalg.solve(matrix, right_side)
+    return jnp.stack(solve([list(row) for row in matrix], list(right_side)))
 
 
 def _deflated_system(chain: Float[Array, "states states"], discount: Scalar) -> Float[Array, "states states"]:
@@ -196,8 +204,7 @@ def _all_departures(
     transitions: Float[Array, "arms states 2 states"], rewards: Float[Array, "arms states"], discount: Scalar
 ) -> Departures:
     """The departures of every arm, in batches of one size, so that an arm's neighbours never change its last digit."""
-    num_arms = transitions.shape[0]
-    size = min(ARMS_AT_ONCE, 1 << max(0, num_arms - 1).bit_length())
+    num_arms, size = transitions.shape[0], ARMS_AT_ONCE
     padding = -num_arms % size
 
     def in_batches(values: Array) -> Array:

@@ -1,0 +1,98 @@
+"""The two-stage baselines: losses that know nothing of decisions (Section 5, "2-Stage")."""
+
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from armwise.errors import InvalidInputError
+from armwise.losses.loss import Loss, check_prepared, check_same_shape
+from armwise.rmab import Problem
+from armwise.rmab.checks import ArrayLike, as_float_array, check_transitions, first_offender, is_concrete
+
+Transitions = Float[Array, "arms states actions states"]
+
+
+class MeanSquaredError(Loss):
+    """Squared distance between predicted and true transitions, ‖T̂ − T‖², averaged over arms.
+
+    Example:
+        >>> true = np.full((1, 2, 2, 2), 0.5)
+        >>> predicted = np.array([[[[0.5, 0.5], [0.5, 0.5]], [[0.5, 0.5], [0.3, 0.7]]]])
+        >>> loss = MeanSquaredError()
+        >>> print(loss(predicted, loss.prepare(true, Problem(), budget=1)).round(4))
+        0.08
+    """
+
+    def prepare(
+        self,
+        true_transitions: ArrayLike,
+        problem: Problem,
+        budget: ArrayLike,
+        *,
+        counts: ArrayLike | None = None,
+        ids: ArrayLike | None = None,
+    ) -> Transitions:
+        """The true transitions."""
+        del problem, budget, counts, ids
+        return check_transitions(true_transitions)
+
+    def __call__(
+        self, predicted_transitions: ArrayLike, prepared: Transitions, key: PRNGKeyArray | None = None
+    ) -> Float[Array, ""]:
+        """The mean over arms of the summed squared errors."""
+        del key
+        predicted = check_transitions(predicted_transitions)
+        check_same_shape("predicted_transitions", predicted.shape, "true_transitions", prepared.shape)
+        return jnp.sum(jnp.square(predicted - prepared)) / predicted.shape[0]
+
+
+class PreparedCounts(NamedTuple):
+    """How often each transition was observed, as floats: ``[arms, states, actions, states]``."""
+
+    counts: Transitions
+
+
+class NegativeLogLikelihood(Loss):
+    """Negative log-likelihood of the observed trajectories under the predicted transitions, averaged over arms.
+
+    A trajectory's likelihood is a product over its steps, so the counts of its transitions are all that matters.
+    """
+
+    def prepare(
+        self,
+        true_transitions: ArrayLike,
+        problem: Problem,
+        budget: ArrayLike,
+        *,
+        counts: ArrayLike | None = None,
+        ids: ArrayLike | None = None,
+    ) -> PreparedCounts:
+        """The counts, which this loss cannot do without."""
+        del problem, budget, ids
+        if counts is None:
+            raise InvalidInputError(
+                "NegativeLogLikelihood needs the observed transition counts: pass counts, shaped like true_transitions."
+            )
+        observed = as_float_array("counts", counts)
+        check_same_shape("counts", observed.shape, "true_transitions", check_transitions(true_transitions).shape)
+        if is_concrete(observed) and not bool(jnp.all(observed >= 0)):
+            array = np.asarray(observed)
+            index = first_offender(~(array >= 0))
+            raise InvalidInputError(
+                f"counts must not be negative or missing, but counts{list(index)} is {array[index]}."
+            )
+        return PreparedCounts(observed)
+
+    def __call__(
+        self, predicted_transitions: ArrayLike, prepared: PreparedCounts, key: PRNGKeyArray | None = None
+    ) -> Float[Array, ""]:
+        """The mean over arms of −Σ counts · log T̂; what was never observed does not matter, even at probability 0."""
+        del key
+        check_prepared(prepared, PreparedCounts, self)
+        predicted = check_transitions(predicted_transitions)
+        counts = prepared.counts.astype(predicted.dtype)
+        check_same_shape("predicted_transitions", predicted.shape, "counts", counts.shape)
+        seen = counts > 0
+        return -jnp.sum(counts * jnp.log(jnp.where(seen, predicted, 1))) / predicted.shape[0]

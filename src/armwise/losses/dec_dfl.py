@@ -1,0 +1,98 @@
+"""DEC-DFL: decision quality without simulation, by mixing per-arm policies under one budget (Algorithm 1).
+
+"Fast" DEC-DFL is a property of the mixture, not of the loss: with ``EntropyMixture`` this is the paper's Fast DEC-DFL,
+with ``CvxpyMixture`` its DEC-DFL.
+"""
+
+from typing import NamedTuple
+
+import equinox as eqx
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, PRNGKeyArray
+
+from armwise.errors import InvalidInputError
+from armwise.losses.loss import Loss, check_prepared, check_same_shape
+from armwise.mixtures import Mixture, MixtureSolution
+from armwise.rmab import Problem, all_policies, policy_returns, threshold_policies
+from armwise.rmab.checks import ArrayLike, check_budget, check_transitions
+
+
+class PreparedReturns(NamedTuple):
+    """What Algorithm 1 needs of the truth: it never changes, so it is computed once."""
+
+    reward_returns: Float[Array, "arms policies"]  # J under the true transitions: what a mixture is really worth
+    budget_returns: Float[Array, "arms policies"]  # J̄ under the true transitions: what it really spends
+    discounted_budget: Float[Array, ""]
+    problem: Problem
+
+
+class DecDFL(Loss):
+    """The negative return, averaged over arms, of the mixture that the predictions make us choose (Algorithm 1).
+
+    The predictions decide which policies look good; the truth decides what they spend and what they are worth. With
+    ``constraint="true"`` (Equation 7) the true transitions minimise the loss without a regulariser (Theorem 2). With
+    ``constraint="predicted"`` (Hawkins 2003; Equation 5) spend is predicted too: a prediction can then "buy" budget
+    by pretending that its policies are cheap, and the truth is no longer a minimiser (Theorem 1). It is here to show
+    that.
+
+    Args:
+        mixture: the decision layer, such as ``EntropyMixture(0.1)``.
+        constraint: under which transitions the mixture keeps to the budget, "true" or "predicted".
+        policies: which per-arm policies are mixed: "all" 2^S of them, or the S + 1 "threshold" policies.
+    """
+
+    mixture: Mixture
+    constraint: str = eqx.field(static=True, default="true")
+    policies: str = eqx.field(static=True, default="all")
+
+    def __check_init__(self) -> None:
+        if not isinstance(self.mixture, Mixture):
+            raise InvalidInputError(f"mixture must be a mixture, such as EntropyMixture(0.1), not {self.mixture!r}.")
+        for name, value, allowed in (
+            ("constraint", self.constraint, ("true", "predicted")),
+            ("policies", self.policies, ("all", "threshold")),
+        ):
+            if value not in allowed:
+                raise InvalidInputError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}.")
+
+    def prepare(
+        self,
+        true_transitions: ArrayLike,
+        problem: Problem,
+        budget: ArrayLike,
+        *,
+        counts: ArrayLike | None = None,
+        ids: ArrayLike | None = None,
+    ) -> PreparedReturns:
+        """Returns of every policy under the true transitions, and the discounted budget B / (1 − γ)."""
+        del counts, ids
+        true = check_transitions(true_transitions)
+        rewards, spend = policy_returns(true, problem, self._policies(true))
+        discounted = check_budget(budget).astype(true.dtype) / (1 - problem.discount.astype(true.dtype))
+        return PreparedReturns(rewards, spend, discounted, problem)
+
+    def __call__(
+        self, predicted_transitions: ArrayLike, prepared: PreparedReturns, key: PRNGKeyArray | None = None
+    ) -> Float[Array, ""]:
+        """The negative mean return, under the true transitions, of what the predictions choose."""
+        del key
+        solution = self.solve(predicted_transitions, prepared)
+        return -jnp.sum(solution.mixture * prepared.reward_returns) / solution.mixture.shape[0]
+
+    def solve(self, predicted_transitions: ArrayLike, prepared: PreparedReturns) -> MixtureSolution:
+        """The mixture that the predictions choose, with its price and status."""
+        check_prepared(prepared, PreparedReturns, self)
+        predicted = check_transitions(predicted_transitions)
+        rewards, spend = policy_returns(predicted, prepared.problem, self._policies(predicted))
+        check_same_shape(
+            "returns of predicted_transitions", rewards.shape, "those prepared", prepared.budget_returns.shape
+        )
+        constrained = spend if self.constraint == "predicted" else prepared.budget_returns
+        return self.mixture(rewards, constrained, prepared.discounted_budget)
+
+    def _policies(self, transitions: Float[Array, "arms states actions states"]) -> Int[np.ndarray, "policies states"]:
+        _, num_states, num_actions, _ = transitions.shape
+        if self.policies == "threshold":
+            return threshold_policies(num_states)
+        return all_policies(num_states, num_actions)

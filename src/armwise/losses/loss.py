@@ -1,0 +1,128 @@
+"""What every loss is: prepared once from what is true, then called with each prediction.
+
+All losses are averages over arms, so that a weighted sum of them means the same whatever the size of a cohort, and all
+are to be minimised: decision-focused losses are the negative of a return.
+"""
+
+import abc
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import jax.typing
+from jaxtyping import Array, Float, PRNGKeyArray
+
+from armwise.errors import InvalidInputError
+from armwise.rmab import Problem
+from armwise.rmab.checks import ArrayLike, as_float_array, check_finite
+
+
+class Loss(eqx.Module):
+    """A measure of how bad predicted transitions are, for one cohort; ``vmap`` over cohorts.
+
+    Losses add up and can be weighted: ``0.9 * DecDFL(mixture) + 0.1 * NegativeLogLikelihood()``.
+    """
+
+    @abc.abstractmethod
+    def prepare(
+        self,
+        true_transitions: ArrayLike,
+        problem: Problem,
+        budget: ArrayLike,
+        *,
+        counts: ArrayLike | None = None,
+        ids: ArrayLike | None = None,
+    ) -> Any:
+        """Compute once what no prediction changes.
+
+        Args:
+            true_transitions: ``[arms, states, actions, states]``, estimated from history.
+            problem: rewards, discount, first states and costs.
+            budget: arms acted on at each step.
+            counts: how often each transition was observed, ``[arms, states, actions, states]``; only some losses
+                need it.
+            ids: one integer per arm, by default its row; where a loss draws random numbers they go by it.
+
+        Returns:
+            A pytree to pass to the loss; it can be stacked over cohorts.
+        """
+
+    @abc.abstractmethod
+    def __call__(
+        self, predicted_transitions: ArrayLike, prepared: Any, key: PRNGKeyArray | None = None
+    ) -> Float[Array, ""]:
+        """The loss of a prediction, to be minimised.
+
+        Args:
+            predicted_transitions: ``[arms, states, actions, states]``.
+            prepared: what ``prepare`` returned for these arms.
+            key: a random key; only losses that simulate need it.
+        """
+
+    def __mul__(self, weight: jax.typing.ArrayLike) -> "WeightedSum":
+        """The loss times a number."""
+        return WeightedSum((self,), (weight,))
+
+    __rmul__ = __mul__
+
+    def __add__(self, other: "Loss") -> "WeightedSum":
+        """The sum of two losses."""
+        if not isinstance(other, Loss):
+            return NotImplemented
+        parts = [part if isinstance(part, WeightedSum) else WeightedSum((part,), (1.0,)) for part in (self, other)]
+        return WeightedSum(parts[0].losses + parts[1].losses, parts[0].weights + parts[1].weights)
+
+
+class WeightedSum(Loss):
+    """Several losses at once, each with its weight; written ``0.9 * first + 0.1 * second``."""
+
+    losses: tuple[Loss, ...]
+    weights: tuple[jax.typing.ArrayLike, ...]
+
+    def __check_init__(self) -> None:
+        if len(self.losses) != len(self.weights):
+            raise InvalidInputError(f"{len(self.losses)} losses need as many weights, not {len(self.weights)}.")
+        for weight in self.weights:
+            check_finite("weight", as_float_array("weight", weight))
+
+    def prepare(
+        self,
+        true_transitions: ArrayLike,
+        problem: Problem,
+        budget: ArrayLike,
+        *,
+        counts: ArrayLike | None = None,
+        ids: ArrayLike | None = None,
+    ) -> tuple[Any, ...]:
+        """What each part prepares."""
+        return tuple(loss.prepare(true_transitions, problem, budget, counts=counts, ids=ids) for loss in self.losses)
+
+    def __call__(
+        self, predicted_transitions: ArrayLike, prepared: tuple[Any, ...], key: PRNGKeyArray | None = None
+    ) -> Float[Array, ""]:
+        """The weighted sum; each part draws its own random numbers."""
+        total: Any = 0.0
+        for number, (loss, weight, part) in enumerate(zip(self.losses, self.weights, prepared, strict=True)):
+            own_key = None if key is None else jax.random.fold_in(key, number)
+            total = total + weight * loss(predicted_transitions, part, own_key)
+        return total
+
+    def __mul__(self, weight: jax.typing.ArrayLike) -> "WeightedSum":
+        """All weights times a number."""
+        return WeightedSum(self.losses, tuple(jnp.multiply(weight, own) for own in self.weights))
+
+    __rmul__ = __mul__
+
+
+def check_prepared(prepared: object, expected: type, loss: Loss) -> None:
+    """Refuse what another loss prepared."""
+    if not isinstance(prepared, expected):
+        name = type(loss).__name__
+        raise InvalidInputError(f"{name} needs what {name}.prepare returned, not {type(prepared).__name__}.")
+
+
+def check_same_shape(name: str, shape: tuple[int, ...], like: str, expected: tuple[int, ...]) -> None:
+    """Refuse an array that does not belong to the same arms, states and actions."""
+    if shape != expected:
+        raise InvalidInputError(f"{name} has the shape {list(shape)}, but {like} has {list(expected)}.")

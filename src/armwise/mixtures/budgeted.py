@@ -1,0 +1,235 @@
+"""Budgeted choice: what the smooth mixtures share, forward (Algorithm 2) and backward (Equation 12).
+
+Both regularisers split Equation 9 by arm once budget has a price. A `RowRule` says how one arm divides itself among
+its policies, given their net returns; this file finds the price and differentiates through it. Arrays here are
+`[policies, arms]` (`rows.py` says why).
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float
+
+from armwise.mixtures.price import Scale, Search, find_price
+from armwise.mixtures.rounding import accurate_sum, charge, epsilon
+from armwise.mixtures.rows import largest, total
+from armwise.mixtures.solution import MixtureSolution
+
+_COARSE_STEP = 0.05  # temperatures: where the first search hands over to the second
+_NOISE_POWER = 0.6  # of the machine epsilon, in temperatures: steps that may be rounding errors
+_ROUNDING = 8.0  # machine epsilons by which two sums of the same terms may differ
+
+
+class RowRule(NamedTuple):
+    """How an arm chooses among its policies.
+
+    Attributes:
+        choose: shares from net returns in units of temperature, each arm's largest being 0.
+        sway: the (symmetric) Jacobian of `choose` at its result, applied to a direction.
+        residual: overspend from (excess, budget), on the scale where it is nearest to linear in the price.
+        residual_slope: the derivative of `residual` with respect to the excess.
+        last_step: from the machine epsilon, the Newton step, in temperatures, that is the last.
+        most_regular: from the number of policies, how far the regulariser of two mixtures of one arm can differ.
+        always_mixes: every policy keeps a positive share, so that the cheapest mixture is out of reach.
+    """
+
+    choose: Callable[[Array], Array]
+    sway: Callable[[Array, Array], Array]
+    residual: Callable[[Array, Array], Array]
+    residual_slope: Callable[[Array, Array], Array]
+    last_step: Callable[[float], float]
+    most_regular: Callable[[int], float]
+    always_mixes: bool
+
+
+class _Problem(NamedTuple):
+    """A problem less each arm's cheapest policy: spend starts at 0, and the budget is what is left to spend."""
+
+    rewards: Float[Array, "policies arms"]
+    spend: Float[Array, "policies arms"]
+    budget: Float[Array, ""]
+    temperature: Float[Array, ""]
+    widest: Float[Array, ""]
+
+
+class _Saved(NamedTuple):
+    """What the backward pass needs."""
+
+    shares: Float[Array, "policies arms"]
+    net: Float[Array, "policies arms"]
+    spend: Float[Array, "policies arms"]
+    temperature: Float[Array, ""]
+    price: Float[Array, ""]
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def solve(
+    rule: RowRule,
+    reward_returns: Float[Array, "arms policies"],
+    budget_returns: Float[Array, "arms policies"],
+    discounted_budget: Float[Array, ""],
+    temperature: Float[Array, ""],
+    initial_price: Float[Array, ""],
+) -> MixtureSolution:
+    """The mixture that maximises Equation 9 with the regulariser behind `rule`."""
+    return _forward(rule, reward_returns, budget_returns, discounted_budget, temperature, initial_price)[0]
+
+
+def _forward(
+    rule: RowRule,
+    reward_returns: Float[Array, "arms policies"],
+    budget_returns: Float[Array, "arms policies"],
+    discounted_budget: Float[Array, ""],
+    temperature: Float[Array, ""],
+    initial_price: Float[Array, ""],
+) -> tuple[MixtureSolution, _Saved]:
+    rewards, costs = reward_returns.T, budget_returns.T
+    cheapest = -largest(-costs)
+    least, least_rest = accurate_sum(cheapest[0])
+    left = (discounted_budget - least) - least_rest
+    spend = costs - cheapest
+    problem = _Problem(rewards, spend, jnp.maximum(left, 0), temperature, jnp.max(spend))
+    scale = jnp.maximum(jnp.maximum(jnp.abs(discounted_budget), jnp.abs(least)), problem.widest)
+    rounding = _ROUNDING * epsilon(scale) * scale
+
+    attainable = _attainable(rule, problem, left, rounding)
+    price, net, search = _search(rule, problem, initial_price, attainable)
+    price = jnp.where(attainable, price, jnp.inf)
+    # Branches, not `where`: XLA keeps a branch's result, and would compute the shares anew wherever they are used.
+    net, shares = lax.cond(attainable, lambda: _choose(rule, net, problem), lambda: _choose_cheapest(rule, problem))
+    excess = _excess(shares, problem)
+    trimmed, lost = lax.cond(
+        excess > 0, lambda: _trim(rule, shares, net, excess, problem), lambda: (shares, jnp.zeros_like(excess))
+    )
+    used, used_rest = accurate_sum(total(trimmed * spend)[0])
+    solution = MixtureSolution(
+        mixture=trimmed.T,
+        budget_price=price,
+        converged=attainable & search.converged & (jnp.abs(excess) * jnp.sign(price) <= 2 * rounding),
+        num_steps=search.num_steps,
+        budget_used=used + least + (used_rest + least_rest),
+        # The shares attain the inner maximum, so before trimming, dual less primal value is what complementary
+        # slackness (Equation 11) leaves over.
+        gap=jnp.where(attainable, lost + price * jnp.maximum(problem.budget - used, 0), jnp.inf),
+    )
+    return solution, _Saved(shares, net, spend, temperature, price)
+
+
+def _attainable(rule: RowRule, problem: _Problem, left: Array, rounding: Array) -> Bool[Array, ""]:
+    """Whether a finite price can keep the spend within what is left."""
+    idle = problem.widest <= 0
+    return (left >= -rounding) & ((left > 0) | idle | (not rule.always_mixes))
+
+
+def _choose(rule: RowRule, net: Float[Array, "policies arms"], problem: _Problem) -> tuple[Array, Array]:
+    """Net returns and the shares they lead to."""
+    return net, rule.choose(_in_temperatures(net, problem.temperature))
+
+
+def _choose_cheapest(rule: RowRule, problem: _Problem) -> tuple[Array, Array]:
+    """Net returns and shares in the limit of an infinite price."""
+    return _choose(rule, jnp.where(problem.spend > 0, -jnp.inf, problem.rewards), problem)
+
+
+def _in_temperatures(net: Float[Array, "policies arms"], temperature: Array) -> Array:
+    return (net - largest(net)) / temperature
+
+
+def _excess(shares: Float[Array, "policies arms"], problem: _Problem) -> Float[Array, ""]:
+    used, rest = accurate_sum(total(shares * problem.spend)[0])
+    return (used - problem.budget) + rest
+
+
+def _search(
+    rule: RowRule, problem: _Problem, start: Float[Array, ""], attainable: Bool[Array, ""]
+) -> tuple[Float[Array, ""], Float[Array, "policies arms"], Search]:
+    """The price, the net returns there, and how the search went.
+
+    The search runs twice, as in iterative refinement: the second time on the net returns at the first answer, where
+    only a small correction to the price is left to find and no digits cancel.
+    """
+    sharpness = problem.temperature / jnp.where(problem.widest > 0, problem.widest, 1)
+    zero = jnp.zeros_like(start)
+    scale = Scale(floor=zero, unit=_typical_price(problem), tolerance=sharpness * _COARSE_STEP, noise=zero)
+    first = find_price(partial(_residual, rule, problem), start, scale, attainable)
+    charged = problem._replace(rewards=charge(problem.rewards, problem.spend, first.price))
+    last_step, noise = rule.last_step(epsilon(start)), epsilon(start) ** _NOISE_POWER
+    scale = Scale(floor=-first.price, unit=sharpness, tolerance=sharpness * last_step, noise=sharpness * noise)
+    second = find_price(partial(_residual, rule, charged), zero, scale, attainable)
+    net = charged.rewards - second.price * problem.spend
+    return first.price + second.price, net, second._replace(num_steps=first.num_steps + second.num_steps)
+
+
+def _typical_price(problem: _Problem) -> Float[Array, ""]:
+    """What an average arm would pay for its dearest policy."""
+    gain = jnp.mean(largest(problem.rewards) + largest(-problem.rewards))
+    cost = jnp.mean(largest(problem.spend))
+    return (gain + problem.temperature) / jnp.where(cost > 0, cost, 1)
+
+
+def _residual(rule: RowRule, problem: _Problem, price: Array) -> tuple[Array, Array]:
+    """Overspend at a price, and how fast it falls (Algorithm 2's EvalLambda and its derivative)."""
+    spend, budget = problem.spend, problem.budget
+    shares = rule.choose(_in_temperatures(problem.rewards - price * spend, problem.temperature))
+    excess = _excess(shares, problem)
+    # Nearer than one arm's rounding error is on the spot.
+    near = 2 * epsilon(excess) * jnp.minimum(budget, problem.widest)
+    excess = jnp.where(jnp.abs(excess) <= near, 0, excess)
+    # The sway of a direction is that of the direction less any constant; less the mean, nothing cancels.
+    centred = spend - total(shares * spend)
+    fall = jnp.sum(total(rule.sway(shares, centred) * centred)) / problem.temperature
+    return rule.residual(excess, budget), rule.residual_slope(excess, budget) * fall
+
+
+def _trim(
+    rule: RowRule,
+    shares: Float[Array, "policies arms"],
+    net: Float[Array, "policies arms"],
+    excess: Float[Array, ""],
+    problem: _Problem,
+) -> tuple[Float[Array, "policies arms"], Float[Array, ""]]:
+    """The shares moved towards the cheapest policies until they keep to the budget, and the most that this costs.
+
+    The search ends within rounding errors of the budget, on either side. This puts every mixture on the right one,
+    that of a search that failed included.
+    """
+    moved = excess / (excess + problem.budget)
+    cheap = (problem.spend <= 0).astype(shares.dtype)
+    cheapest = cheap / total(cheap)
+    # The objective is concave: what a blend loses is at most its part in what the cheapest policies lose.
+    loss = jnp.sum(total(-net * cheapest)) + problem.temperature * rule.most_regular(len(net)) * net.shape[1]
+    return shares + moved * (cheapest - shares), moved * loss
+
+
+def _backward(rule: RowRule, saved: _Saved, cotangent: MixtureSolution) -> tuple[Array, ...]:
+    """Equation 12 by elimination: the KKT system is diagonal but for one row per arm and one for the budget.
+
+    With M the Jacobian of the shares in net / temperature, spend(price) = budget gives
+    ⟨spend, M spend⟩ d price = ⟨M spend, d net⟩ + temperature (⟨shares, d spend⟩ − d budget), d net at fixed price.
+    The paper's matrix leaves the temperature out.
+    """
+    shares, net, spend, temperature, price = saved
+    binds = (price > 0) & jnp.isfinite(price)
+    swayed_loss = rule.sway(shares, cotangent.mixture.T)
+    centred = spend - total(shares * spend)
+    swayed_spend = rule.sway(shares, centred)
+    variance = _sum(swayed_spend * centred)
+    pull = temperature * cotangent.budget_price - _sum(swayed_loss * centred)
+    # Where no arm mixes, no small change of the price moves anything.
+    push = jnp.where(binds & (variance > 0), pull / jnp.where(variance > 0, variance, 1), 0)
+    to_rewards = (swayed_loss + push * swayed_spend) / temperature
+    to_spend = push * shares - jnp.where(binds, price, 0) * to_rewards
+    to_temperature = -_sum(to_rewards * jnp.where(shares > 0, net, 0)) / temperature
+    return to_rewards.T, to_spend.T, -push, to_temperature, jnp.zeros_like(price)
+
+
+def _sum(values: Float[Array, "policies arms"]) -> Float[Array, ""]:
+    whole, rest = accurate_sum(total(values)[0])
+    return whole + rest
+
+
+solve.defvjp(_forward, _backward)

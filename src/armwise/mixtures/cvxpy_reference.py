@@ -1,0 +1,115 @@
+"""The paper's DEC-DFL reference: the same problem given to a general solver through cvxpylayers.
+
+Slow, and at low temperature its entropy gradients are now and then wrong (``docs/cvxpylayers-gradient.md``): here to
+compare with, not to learn with.
+"""
+
+from functools import lru_cache
+from importlib import import_module
+from typing import Any, Literal
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+
+from armwise.errors import ArmwiseError, ConvergenceError, InvalidInputError
+from armwise.mixtures.calls import check_temperature, read_inputs, read_price
+from armwise.mixtures.solution import Mixture, MixtureSolution, Values
+
+
+class MissingReferenceError(ArmwiseError, ImportError):
+    """The optional packages behind `CvxpyMixture` are not installed."""
+
+
+class CvxpyMixture(Mixture):
+    """Equation 9 through cvxpylayers, outside `jit` only; needs the extra `reference`.
+
+    The regularisers are those of `EntropyMixture` and `QuadraticMixture`: temperature · H(Z), and
+    −temperature / 2 · ‖Z‖². cvxpylayers differentiates with diffcp. There is no gradient for the temperature.
+
+    Attributes:
+        regulariser: "entropy" or "l2".
+        temperature: weight of the regulariser, above 0.
+        solver: "Clarabel" (accurate) or "SCS" (cvxpylayers' older default).
+        tolerance: what the solver is asked for.
+        derivative: how diffcp solves for the gradient: "lsqr", as it does unless told otherwise, to 1e-3 or so; "dense"
+            by factorisation, to 1e-6 or better with SCS, in time cubic in the problem's size.
+    """
+
+    regulariser: str = eqx.field(static=True)
+    temperature: float = eqx.field(static=True, converter=float)
+    solver: Literal["Clarabel", "SCS"] = eqx.field(static=True, default="Clarabel")
+    tolerance: float = eqx.field(static=True, default=1e-9)
+    derivative: Literal["lsqr", "dense"] = eqx.field(static=True, default="lsqr")
+
+    def __check_init__(self) -> None:
+        check_temperature(self.temperature)
+        if self.regulariser not in ("entropy", "l2"):
+            raise InvalidInputError(f"regulariser is {self.regulariser!r}; it must be 'entropy' or 'l2'.")
+
+    def __call__(
+        self,
+        reward_returns: Values,
+        budget_returns: Values,
+        discounted_budget: Values,
+        *,
+        initial_price: Values | None = None,
+    ) -> MixtureSolution:
+        """See `Mixture`; `initial_price` is checked and otherwise ignored, `num_steps` is −1 (unknown)."""
+        inputs = read_inputs(reward_returns, budget_returns, discounted_budget)
+        rewards, spend, budget = inputs
+        read_price(0.0 if initial_price is None else initial_price, rewards.dtype)
+        layer = _layer(self.regulariser, self.temperature, rewards.shape)
+        options = _solver_options(self.solver, self.tolerance)
+        if any(isinstance(value, jax.core.Tracer) for value in inputs):
+            options["mode"] = self.derivative  # without a derivative to take, diffcp does not know the option
+        mixture, price = _run(layer, inputs, options)
+        used = jax.lax.stop_gradient(jnp.sum(mixture * spend))
+        return MixtureSolution(
+            mixture=mixture.astype(rewards.dtype),
+            budget_price=price.astype(rewards.dtype).reshape(()),
+            converged=jnp.ones((), bool),
+            num_steps=jnp.full((), -1, jnp.int32),
+            budget_used=used.astype(rewards.dtype),
+            gap=jax.lax.stop_gradient(jnp.abs(price.reshape(()) * (budget - used))).astype(rewards.dtype),
+        )
+
+
+def _run(layer: Any, inputs: Any, options: dict[str, Any]) -> Any:
+    import diffcp  # optional: present, since the layer is
+
+    try:
+        return layer(*inputs, solver_args=options)
+    except diffcp.SolverError as error:
+        raise ConvergenceError(
+            f"{options['solve_method']} found no solution ({error}). Check that the budget covers the cheapest "
+            "policies, or raise the temperature."
+        ) from error
+
+
+def _solver_options(solver: str, tolerance: float) -> dict[str, Any]:
+    if solver == "SCS":
+        return {"solve_method": "SCS", "eps": tolerance, "max_iters": 100_000}
+    names = ("tol_gap_abs", "tol_gap_rel", "tol_feas")
+    return {"solve_method": "Clarabel"} | dict.fromkeys(names, tolerance)
+
+
+@lru_cache(maxsize=64)
+def _layer(regulariser: str, temperature: float, shape: tuple[int, int]) -> Any:
+    """The cvxpylayers layer for one shape; compiling it takes longer than solving it."""
+    try:
+        cvxpy: Any = import_module("cvxpy")
+        make_layer: Any = import_module("cvxpylayers.jax").CvxpyLayer
+    except ImportError as error:
+        raise MissingReferenceError(
+            f"CvxpyMixture needs {error.name}: pip install 'armwise[reference]'. EntropyMixture and QuadraticMixture "
+            "solve the same problems without it."
+        ) from error
+    mixture = cvxpy.Variable(shape)
+    rewards, spend, budget = cvxpy.Parameter(shape), cvxpy.Parameter(shape), cvxpy.Parameter()
+    penalty = -cvxpy.sum(cvxpy.entr(mixture)) if regulariser == "entropy" else cvxpy.sum_squares(mixture) / 2
+    value = cvxpy.sum(cvxpy.multiply(rewards, mixture)) - temperature * penalty
+    within_budget = cvxpy.sum(cvxpy.multiply(spend, mixture)) <= budget
+    constraints = [cvxpy.sum(mixture, axis=1) == 1, mixture >= 0, within_budget]
+    problem = cvxpy.Problem(cvxpy.Maximize(value), constraints)
+    return make_layer(problem, [rewards, spend, budget], [mixture, within_budget.dual_variables[0]])

@@ -1,0 +1,81 @@
+"""The entropy mixture: a softmax under a budget (the paper's Equation 10, Algorithm 2 and Equation 12)."""
+
+import math
+
+import jax.numpy as jnp
+from jax.typing import ArrayLike
+from jaxtyping import Array, Float
+
+from armwise.mixtures.budgeted import RowRule
+from armwise.mixtures.calls import check_temperature, solve_smooth
+from armwise.mixtures.rows import largest, total
+from armwise.mixtures.solution import Mixture, MixtureSolution, Values
+
+
+def softmax(scaled: Float[Array, "policies arms"]) -> Float[Array, "policies arms"]:
+    """Shares in proportion to the exponential; each arm's largest input must be 0."""
+    weights = jnp.exp(scaled)
+    return weights / total(weights)
+
+
+def _sway(shares: Float[Array, "policies arms"], direction: Float[Array, "policies arms"]) -> Array:
+    """Shares times the direction's deviation from its mean, measured from each arm's main policy.
+
+    The origin does not matter, but where one share is nearly 1, measured from there nothing cancels.
+    """
+    main = shares == largest(shares)
+    origin = total(jnp.where(main, direction, 0)) / total(main.astype(shares.dtype))
+    direction = direction - origin
+    return shares * (direction - total(shares * direction))
+
+
+ENTROPY = RowRule(
+    choose=softmax,
+    sway=_sway,
+    # On a logarithmic scale, because spend falls exponentially in the price: a budget of 1e-6 of the spend is 14
+    # plain Newton steps away, and two of these.
+    residual=lambda excess, budget: jnp.where(excess == 0, 0, jnp.log1p(excess / budget)),
+    residual_slope=lambda excess, budget: 1 / (excess + budget),
+    # An arm's third central moment is at most its widest spend times its variance, so a Newton step of x
+    # temperatures leaves an error below x².
+    last_step=math.sqrt,
+    most_regular=math.log,
+    always_mixes=True,
+)
+
+
+class EntropyMixture(Mixture):
+    """Maximise ⟨mixture, rewards⟩ + temperature · H(mixture) under the budget, H(Z) = −Σ Z log Z.
+
+    Given the price of budget, each row is softmax((reward_returns − price · budget_returns) / temperature). Algorithm 2
+    prints the softmax without the temperature; the dual objective divides by it, and so does this.
+
+    Attributes:
+        temperature: weight of the entropy, above 0; may be traced, so that `vmap` can run over temperatures.
+
+    Example:
+        Two patients, visit or not; the second gains more from a visit, and there is budget for one.
+
+        >>> from armwise.mixtures import EntropyMixture
+        >>> solution = EntropyMixture(temperature=0.1)([[0.0, 1.0], [0.0, 2.0]], [[0.0, 1.0], [0.0, 1.0]], 1.0)
+        >>> [[round(float(share), 2) for share in arm] for arm in solution.mixture]
+        [[0.99, 0.01], [0.01, 0.99]]
+        >>> round(float(solution.budget_price), 3)
+        1.5
+    """
+
+    temperature: ArrayLike
+
+    def __check_init__(self) -> None:
+        check_temperature(self.temperature)
+
+    def __call__(
+        self,
+        reward_returns: Values,
+        budget_returns: Values,
+        discounted_budget: Values,
+        *,
+        initial_price: Values | None = None,
+    ) -> MixtureSolution:
+        """See `Mixture`."""
+        return solve_smooth(ENTROPY, reward_returns, budget_returns, discounted_budget, self.temperature, initial_price)

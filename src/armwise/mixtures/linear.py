@@ -1,0 +1,135 @@
+"""The linear mixture: Equation 9 without a regulariser, exactly, as a fractional multiple-choice knapsack.
+
+Only the upper concave envelope of an arm's (spend, reward) points can be used. Walking along it, an arm buys ever less
+reward per unit of budget; so all arms' steps, sorted by that efficiency, are bought until the budget is spent, the
+last one in part (Sinha and Zoltners 1979). At most one arm ends up between two policies.
+"""
+
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float, Int
+
+from armwise.mixtures.calls import raise_unless_converged, read_inputs, read_price
+from armwise.mixtures.rounding import accurate_cumulative_sum, accurate_sum, epsilon
+from armwise.mixtures.solution import Mixture, MixtureSolution, Values
+
+_ROUNDING = 8.0
+
+
+class _Envelope(NamedTuple):
+    """Each arm's way up: the policies it passes, and the steps between them (of no cost once it has arrived)."""
+
+    policies: Int[Array, "arms policies"]
+    costs: Float[Array, "arms steps"]
+    efficiencies: Float[Array, "arms steps"]
+
+
+class LinearMixture(Mixture):
+    """Maximise ⟨mixture, rewards⟩ under the budget: the exact linear programme, for evaluation.
+
+    The mixture is constant almost everywhere, so its gradient is zero; it is stopped explicitly. Learn with a smooth
+    mixture. `num_steps` is 0 (nothing is searched for), and `gap` is computed from the dual independently.
+
+    Example:
+        Budget for one and a half visits: the more efficient one, and half of the other.
+
+        >>> from armwise.mixtures import LinearMixture
+        >>> solution = LinearMixture()([[0.0, 1.0], [0.0, 2.0]], [[0.0, 1.0], [0.0, 1.0]], 1.5)
+        >>> solution.mixture.tolist(), float(solution.budget_price)
+        ([[0.5, 0.5], [0.0, 1.0]], 1.0)
+    """
+
+    def __call__(
+        self,
+        reward_returns: Values,
+        budget_returns: Values,
+        discounted_budget: Values,
+        *,
+        initial_price: Values | None = None,
+    ) -> MixtureSolution:
+        """See `Mixture`; `initial_price` is checked and otherwise ignored."""
+        inputs = read_inputs(reward_returns, budget_returns, discounted_budget)
+        read_price(0.0 if initial_price is None else initial_price, inputs.reward_returns.dtype)
+        solution: MixtureSolution = _solve(*lax.stop_gradient(inputs))
+        raise_unless_converged(solution, inputs)
+        return solution
+
+
+@jax.jit
+def _solve(
+    rewards: Float[Array, "arms policies"], spend: Float[Array, "arms policies"], budget: Float[Array, ""]
+) -> MixtureSolution:
+    cheapest = jnp.min(spend, axis=1)
+    least, least_rest = accurate_sum(cheapest)
+    left = (budget - least) - least_rest
+    envelope = _envelope(rewards, spend, cheapest)
+    bought, price = _buy(envelope, jnp.maximum(left, 0))
+    mixture = _mix(envelope, bought)
+    used, rest = accurate_sum(jnp.sum(mixture * (spend - cheapest[:, None]), axis=1))
+    rounding = _ROUNDING * epsilon(budget) * jnp.maximum(jnp.abs(budget), jnp.abs(least))
+    net = rewards - price * spend
+    regret = jnp.max(net, axis=1) - jnp.sum(mixture * net, axis=1)
+    return MixtureSolution(
+        mixture=mixture,
+        budget_price=price,
+        converged=(left >= -rounding) & jnp.isfinite(jnp.sum(rewards)) & jnp.isfinite(used),
+        num_steps=jnp.zeros((), jnp.int32),
+        budget_used=used + least + (rest + least_rest),
+        gap=jnp.sum(regret) + price * (left - used - rest),
+    )
+
+
+def _envelope(
+    rewards: Float[Array, "arms policies"], spend: Float[Array, "arms policies"], cheapest: Float[Array, " arms"]
+) -> _Envelope:
+    """The upper concave envelope of every arm, by always taking the most efficient step (gift wrapping)."""
+    start = jnp.argmax(jnp.where(spend <= cheapest[:, None], rewards, -jnp.inf), axis=1)
+
+    def step(state: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], tuple[Array, Array, Array]]:
+        here, last_efficiency = state
+        gain, cost = (values - jnp.take_along_axis(values, here[:, None], axis=1) for values in (rewards, spend))
+        useful = (gain > 0) & (cost > 0)
+        efficiency = jnp.where(useful, gain / jnp.where(useful, cost, 1), 0)
+        best = jnp.max(efficiency, axis=1)
+        # Of equally efficient steps the longest, so that none of an arm's steps is as efficient as an earlier one.
+        following = jnp.argmax(jnp.where(efficiency >= best[:, None], cost, -jnp.inf), axis=1)
+        following = jnp.where(best > 0, following, here)
+        length = jnp.where(best > 0, jnp.take_along_axis(cost, following[:, None], axis=1)[:, 0], 0)
+        # Rounding may make a later step look better; an arm must still take its steps in order.
+        best = jnp.minimum(best, last_efficiency)
+        return (following, best), (following, length, best)
+
+    unlimited = jnp.full_like(cheapest, jnp.inf)
+    _, (passed, costs, efficiencies) = lax.scan(step, (start, unlimited), length=spend.shape[1] - 1)
+    return _Envelope(jnp.concatenate([start[None], passed]).T, costs.T, efficiencies.T)
+
+
+def _buy(envelope: _Envelope, left: Float[Array, ""]) -> tuple[Float[Array, "arms steps"], Float[Array, ""]]:
+    """How much of each step is bought, and the efficiency of the last one: the price of budget."""
+    shape = envelope.costs.shape
+    efficiencies = envelope.efficiencies.ravel()
+    if efficiencies.size == 0:
+        return jnp.zeros(shape, left.dtype), jnp.zeros_like(left)
+    # Stable, so that an arm's own steps stay in order.
+    order = jnp.argsort(-efficiencies, stable=True)
+    costs = envelope.costs.ravel()[order]
+    affordable = accurate_cumulative_sum(costs) <= left
+    num_whole = jnp.argmin(jnp.append(affordable, False))
+    position = jnp.arange(len(costs))
+    spent, rest = accurate_sum(jnp.where(position < num_whole, costs, 0))
+    last = jnp.minimum(num_whole, len(costs) - 1)
+    part = jnp.clip(((left - spent) - rest) / jnp.where(costs[last] > 0, costs[last], 1), 0, 1)
+    shares = jnp.where(position < num_whole, 1, jnp.where(position == num_whole, part, 0)).astype(left.dtype)
+    price = jnp.where(num_whole < len(costs), efficiencies[order[last]], 0)
+    return jnp.zeros_like(shares).at[order].set(shares).reshape(shape), price
+
+
+def _mix(envelope: _Envelope, bought: Float[Array, "arms steps"]) -> Float[Array, "arms policies"]:
+    """An arm stays at a policy with the share that came so far less the share that went on."""
+    arms = jnp.arange(len(bought))
+    ones, zeros = jnp.ones((len(bought), 1), bought.dtype), jnp.zeros((len(bought), 1), bought.dtype)
+    stay = jnp.concatenate([ones, bought], axis=1) - jnp.concatenate([bought, zeros], axis=1)
+    return jnp.zeros_like(stay).at[arms[:, None], envelope.policies].add(stay)

@@ -1,0 +1,155 @@
+"""The search for the one number that ties the arms together: the price of budget (the paper's Algorithm 2).
+
+Spend falls as the price rises (the appendix's proposition on softmax monotonicity), so the price is the root of a
+decreasing function of one scalar. Newton's method alone diverges on it, because at low temperature the spend is a
+staircase; bisection alone takes 30 to 60 steps. Newton inside a bracket takes about eight at moderate temperature, and
+up to 45 at 0.001 with returns of 1,000; half of that from a good starting price. The paper's bracket
+±R_max/(1 − γ) can miss the root; this one grows until it holds it.
+
+Written by hand: Optimistix has Newton without a bracket and bisection within a given one, and this needs both.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
+
+from armwise.mixtures.rounding import epsilon
+
+MAX_STEPS = 100
+_GROWTH = 8.0
+_EDGE = 0.05
+
+# How far the spend exceeds the budget at a price, on any increasing scale, and how fast that falls with the price.
+Residual = Callable[[Float[Array, ""]], tuple[Float[Array, ""], Float[Array, ""]]]
+
+
+class Scale(NamedTuple):
+    """What the search must know about its problem.
+
+    Attributes:
+        floor: the lowest price; a spend within the budget there ends the search.
+        unit: a price of the right order of magnitude.
+        tolerance: a Newton step this short is the last.
+        noise: steps this short that no longer shrink are rounding errors.
+    """
+
+    floor: Float[Array, ""]
+    unit: Float[Array, ""]
+    tolerance: Float[Array, ""]
+    noise: Float[Array, ""]
+
+
+class Bracket(NamedTuple):
+    """Two prices with the root between them, and the residuals there; infinite until tried."""
+
+    lower: Float[Array, ""]
+    upper: Float[Array, ""]
+    lower_value: Float[Array, ""]
+    upper_value: Float[Array, ""]
+
+
+class Search(NamedTuple):
+    """Where the search stands: the next price to try, or once converged the answer."""
+
+    price: Float[Array, ""]
+    bracket: Bracket
+    reach: Float[Array, ""]
+    last_size: Float[Array, ""]
+    last_move: Float[Array, ""]
+    num_steps: Int[Array, ""]
+    converged: Bool[Array, ""]
+
+
+def find_price(residual: Residual, start: Float[Array, ""], scale: Scale, needed: Bool[Array, ""]) -> Search:
+    """The price at which `residual` vanishes, or the floor where it is negative there.
+
+    Args:
+        residual: decreasing in the price.
+        start: where to begin: the floor, or the price of a similar problem.
+        scale: the scale of the problem.
+        needed: false to take no step at all.
+    """
+    infinity = jnp.full_like(start, jnp.inf)
+    search = Search(
+        price=jnp.maximum(start, scale.floor),
+        bracket=Bracket(scale.floor, infinity, infinity, -infinity),
+        reach=_GROWTH * scale.unit,
+        last_size=infinity,
+        last_move=infinity,
+        num_steps=jnp.zeros((), jnp.int32),
+        converged=~needed,
+    )
+    return lax.while_loop(
+        lambda search: ~search.converged & (search.num_steps < MAX_STEPS),
+        lambda search: _step(search, *residual(search.price), scale),
+        search,
+    )
+
+
+def _step(search: Search, value: Array, slope: Array, scale: Scale) -> Search:
+    """Narrow the bracket by one evaluation, then stop or choose the next price."""
+    price = search.price
+    bracket = _narrow(search.bracket, price, value)
+    newton = price + value / slope
+    move = jnp.abs(newton - price)
+    settled = (value == 0) | ((value <= 0) & (price <= scale.floor))
+    arrived = _has_arrived(move, search, scale)
+    collapsed = bracket.upper - bracket.lower <= 2 * epsilon(price) * jnp.abs(bracket.upper)
+    # The upper end is the one that keeps to the budget.
+    answer = jnp.where(arrived, jnp.clip(newton, bracket.lower, bracket.upper), bracket.upper)
+    answer = jnp.where(settled, price, answer)
+    converged = (settled | arrived | collapsed) & jnp.isfinite(answer)
+
+    trusted = (newton > bracket.lower) & (newton < bracket.upper) & (jnp.abs(value) <= search.last_size / 2)
+    open_ended = jnp.isinf(bracket.upper) | jnp.isinf(bracket.lower_value)
+    following = jnp.where(open_ended, _outside(newton, search, bracket), _inside(search, bracket))
+    following = jnp.where(trusted & ~jnp.isinf(bracket.upper), newton, following)
+    return Search(
+        price=jnp.where(converged, answer, following),
+        bracket=bracket,
+        reach=jnp.where(jnp.abs(following - price) >= search.reach / 2, _GROWTH, 1) * search.reach,
+        # Only a Newton step has to prove itself.
+        last_size=jnp.where(trusted | open_ended, jnp.abs(value), jnp.inf),
+        last_move=move,
+        num_steps=search.num_steps + 1,
+        converged=converged,
+    )
+
+
+def _narrow(bracket: Bracket, price: Array, value: Array) -> Bracket:
+    within = value <= 0
+    return Bracket(
+        lower=jnp.where(within, bracket.lower, price),
+        upper=jnp.where(within, price, bracket.upper),
+        lower_value=jnp.where(within, bracket.lower_value, value),
+        upper_value=jnp.where(within, value, bracket.upper_value),
+    )
+
+
+def _has_arrived(move: Array, search: Search, scale: Scale) -> Bool[Array, ""]:
+    short = move <= scale.tolerance + 2 * epsilon(move) * jnp.abs(search.price)
+    return short | ((move <= scale.noise) & (move >= search.last_move / 2))
+
+
+def _outside(newton: Array, search: Search, bracket: Bracket) -> Float[Array, ""]:
+    """Where to go while one end is open: by Newton's step, but no farther than the reach, which grows."""
+    upward = jnp.isinf(bracket.upper)
+    farthest = jnp.where(upward, search.price + search.reach, search.price - search.reach)
+    ahead = jnp.where(upward, newton > search.price, newton < search.price)
+    limited = jnp.where(upward, jnp.minimum(newton, farthest), jnp.maximum(newton, farthest))
+    return jnp.maximum(jnp.where(ahead, limited, farthest), bracket.lower)
+
+
+def _inside(search: Search, bracket: Bracket) -> Float[Array, ""]:
+    """The secant through the bracket's ends, kept off them; its middle whenever the bracket did not halve.
+
+    On a staircase the secant follows the coarse shape, to which the local slope is blind.
+    """
+    width = bracket.upper - bracket.lower
+    share = bracket.lower_value / (bracket.lower_value - bracket.upper_value)
+    halved = width <= (search.bracket.upper - search.bracket.lower) / 2
+    share = jnp.where(jnp.isfinite(bracket.lower_value) & jnp.isfinite(bracket.upper_value) & halved, share, 0.5)
+    return bracket.lower + width * jnp.clip(share, _EDGE, 1 - _EDGE)
