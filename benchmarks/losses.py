@@ -41,7 +41,7 @@ def shape_rows(name: str, num_arms: int, num_states: int, budget: int) -> list[R
     fast = timings["Fast DEC-DFL (entropy)"].median
     size = f"{name}: {num_arms} arms × {num_states} states"
     return [
-        Row(label, size, timing, f"{timing.median / fast:,.2g} × Fast DEC-DFL") for label, timing in timings.items()
+        Row(label, size, timing, f"{timing.median / fast:,.2f} × Fast DEC-DFL") for label, timing in timings.items()
     ]
 
 
