@@ -1,4 +1,5 @@
 import itertools
+import warnings
 
 import jax
 import jax.numpy as jnp
@@ -163,6 +164,26 @@ def test_predictions_for_other_arms_are_refused(constraint):
     loss = aw.DecDFL(aw.LinearMixture(), constraint=constraint)
     with pytest.raises(aw.InvalidInputError, match=r"returns of predicted_transitions has the shape \[1, 4\]"):
         loss(true[:1], loss.prepare(true, aw.Problem(), budget=1))
+
+
+@pytest.mark.parametrize(
+    ("reference", "fast"),
+    [(aw.CvxpyMixture("entropy", 2.0), aw.EntropyMixture(2.0)), (aw.CvxpyMixture("l2", 2.0), aw.QuadraticMixture(2.0))],
+    ids=["entropy", "l2"],
+)
+def test_fast_dec_dfl_is_dec_dfl(rng, reference, fast):
+    """The loss and its gradient with the paper's reference layer, at a temperature it can be trusted at."""
+    pytest.importorskip("cvxpylayers", reason="needs the extra 'reference'")
+    true, logits = random_transitions(rng, "dense", 10, 2), jnp.asarray(rng.normal(size=(10, 2, 2, 2)))
+    values = []
+    for mixture in (reference, fast):
+        loss = aw.DecDFL(mixture)
+        prepared = loss.prepare(true, aw.Problem(), budget=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the solvers remark on their own accuracy
+            values.append(jax.value_and_grad(lambda x: loss(jax.nn.softmax(x, axis=-1), prepared))(logits))  # noqa: B023
+    np.testing.assert_allclose(values[0][0], values[1][0], rtol=1e-5)
+    np.testing.assert_allclose(values[0][1], values[1][1], rtol=0, atol=5e-3 * np.abs(values[1][1]).max())
 
 
 def test_temperatures_can_be_batched(rng):

@@ -1,0 +1,178 @@
+"""Cohorts: people who share a budget, stacked so that one compiled program serves them all."""
+
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, UInt32
+
+from armwise.data.checks import as_whole_numbers, check_shape, generator, refuse_first, to_numpy
+from armwise.data.features import Features
+from armwise.errors import InvalidInputError
+from armwise.rmab.checks import as_float_array, check_count, check_distributions, check_finite, is_concrete
+
+
+class Cohorts(eqx.Module):
+    """Cohorts of equal size, stacked along the leading axis of every array. A pytree: ``vmap`` or ``scan`` over it.
+
+    Args:
+        features: of each person, ``[cohorts, arms, …]``.
+        true_transitions: ``[cohorts, arms, states, actions, states]``, what decisions are judged by.
+        counts: how often each transition was seen, in the same shape.
+        budget: how many people of a cohort can be reached at each step: one number, or one per cohort.
+        ids: a whole number in [0, 2³²) per person, ``[cohorts, arms]``; by default numbered on.
+    """
+
+    features: Features
+    true_transitions: Float[Array, "*cohorts arms states actions states"]
+    counts: Float[Array, "*cohorts arms states actions states"]
+    budget: Int[Array, "*cohorts"]
+    ids: UInt32[Array, "*cohorts arms"]
+
+    def __init__(self, features: Features, true_transitions: Any, counts: Any, budget: Any, ids: Any = None):
+        self.features = features
+        self.true_transitions = _check_transitions(true_transitions)
+        self.counts = as_float_array("counts", counts)
+        check_finite("counts", self.counts, "cohort", "arm", "state", "action", "next state")
+        check_shape("counts", self.counts.shape, self.true_transitions.shape, "true_transitions")
+        people = self.true_transitions.shape[:2]
+        check_shape("features", features.numeric.shape[:-1], people, "true_transitions' cohorts and arms")
+        self.budget = _check_budget(budget, people[0])
+        self.ids = _check_ids(np.arange(np.prod(people)).reshape(people) if ids is None else ids, people)
+
+    @property
+    def num_cohorts(self) -> int:
+        """How many cohorts."""
+        return self.budget.size
+
+    @property
+    def num_arms(self) -> int:
+        """How many people in each."""
+        return self.ids.shape[-1]
+
+    def __getitem__(self, index: Any) -> "Cohorts":
+        """Some of the cohorts: a slice or an array of numbers keeps the leading axis, a single number drops it."""
+        if is_concrete(index):
+            _check_index(index, self.num_cohorts)
+        return jax.tree.map(lambda leaf: leaf[index], self)
+
+
+class Partition(NamedTuple):
+    """A population in cohorts, and the ids of the people whom no cohort of the size had room for."""
+
+    cohorts: Cohorts
+    left_over: UInt32[np.ndarray, " people"]
+
+
+class Splits(NamedTuple):
+    """Cohorts to learn from, to choose by, and to report on; no cohort is in two of them."""
+
+    train: Cohorts
+    validation: Cohorts
+    test: Cohorts
+
+
+def partition(
+    seed: Any, features: Features, true_transitions: Any, counts: Any, size: int, budget: int, ids: Any = None
+) -> Partition:
+    """Divide a population into random cohorts of a size ("Real-World Dataset": 76 people, a budget of 3).
+
+    Args:
+        seed: a whole number or a JAX key. Who is with whom depends on it and on the ids, never on the order of rows.
+        features: of each person, ``[people, …]``.
+        true_transitions: ``[people, states, actions, states]``.
+        counts: how often each transition was seen, in the same shape.
+        size: people in a cohort.
+        budget: how many of a cohort can be reached at each step.
+        ids: distinct whole numbers in [0, 2³²), ``[people]``; by default the row numbers.
+
+    Returns:
+        As many cohorts as the people fill, and the ids of those left over.
+
+    Example:
+        >>> people = Features(numeric=np.zeros((7, 1)))
+        >>> cohorts, left_over = partition(0, people, np.full((7, 2, 2, 2), 0.5), np.zeros((7, 2, 2, 2)), 3, 1)
+        >>> cohorts.num_cohorts, cohorts.num_arms, len(left_over)
+        (2, 3, 1)
+    """
+    num_people, arms = features.numeric.shape[0], check_count("size", size, minimum=1)
+    if arms > num_people:
+        raise InvalidInputError(f"size must be at most the {num_people} people there are, not {arms}.")
+    identity = _check_people_ids(ids, num_people)
+    for name, array in (("true_transitions", true_transitions), ("counts", counts)):
+        check_shape(name, np.shape(array)[:1], (num_people,), "features' people")
+    order = np.argsort(identity)[generator(seed).permutation(num_people)]
+    num_cohorts = num_people // arms
+    taken, left = order[: num_cohorts * arms].reshape(num_cohorts, arms), order[num_cohorts * arms :]
+    transitions, seen = (np.asarray(array)[taken] for array in (true_transitions, counts))
+    cohorts = Cohorts(features[taken], transitions, seen, budget, identity[taken])
+    return Partition(cohorts, np.sort(identity[left]))
+
+
+def split(cohorts: Cohorts, seed: Any, train: int, validation: int, test: int) -> Splits:
+    """Random cohorts for training, validation and test; the same for the same seed.
+
+    Args:
+        cohorts: to draw from.
+        seed: a whole number or a JAX key.
+        train: how many cohorts to learn from.
+        validation: how many to choose settings by.
+        test: how many to report on. The three need not use up all cohorts.
+    """
+    sizes = [
+        check_count(name, size, minimum=0)
+        for name, size in (("train", train), ("validation", validation), ("test", test))
+    ]
+    if sum(sizes) > cohorts.num_cohorts:
+        raise InvalidInputError(
+            f"train + validation + test = {' + '.join(map(str, sizes))} = {sum(sizes)} cohorts, but there are only "
+            f"{cohorts.num_cohorts}. Ask for fewer, or make the cohorts smaller."
+        )
+    order = generator(seed).permutation(cohorts.num_cohorts)
+    first, second, third = np.split(order[: sum(sizes)], np.cumsum(sizes)[:2])
+    return Splits(cohorts[first], cohorts[second], cohorts[third])
+
+
+def _check_transitions(transitions: Any) -> Float[Array, "cohorts arms states actions states"]:
+    array = as_float_array("true_transitions", transitions)
+    if array.ndim != 5 or array.shape[2] != array.shape[4] or 0 in array.shape:
+        raise InvalidInputError(
+            "true_transitions must have the shape [cohorts, arms, states, actions, states], at least one each, not "
+            f"{list(array.shape)}."
+        )
+    check_distributions("true_transitions", array, "cohort", "arm", "state", "action", "next state")
+    return array
+
+
+def _check_budget(budget: Any, num_cohorts: int) -> Int[Array, " cohorts"]:
+    array = as_whole_numbers("budget", budget, *["cohort"] * np.ndim(budget), remedy="Round it down.")
+    if array.ndim:
+        check_shape("budget", array.shape, (num_cohorts,), "true_transitions' cohorts")
+    return jnp.asarray(np.broadcast_to(array, (num_cohorts,)).astype(np.int32))
+
+
+def _check_ids(ids: Any, shape: tuple[int, ...]) -> UInt32[Array, "cohorts arms"]:
+    check_shape("ids", np.shape(ids), shape, "true_transitions' cohorts and arms")
+    array = as_whole_numbers("ids", ids, "cohort", "arm", remedy="Number the people.")
+    refuse_first("ids", array, array >= 2**32, "must be below 2^32", "cohort", "arm", remedy="Hash longer ids first.")
+    return jnp.asarray(array.astype(np.uint32))
+
+
+def _check_people_ids(ids: Any, num_people: int) -> UInt32[np.ndarray, " people"]:
+    given = np.arange(num_people) if ids is None else to_numpy("ids", ids)
+    array = np.asarray(_check_ids(given[None], (1, num_people)))[0]
+    unique, count = np.unique(array, return_counts=True)
+    if len(unique) < num_people:
+        twice = unique[np.argmax(count > 1)]
+        raise InvalidInputError(f"ids must differ, but {twice} stands for {count.max()} people. Number them anew.")
+    return array
+
+
+def _check_index(index: Any, num_cohorts: int) -> None:
+    # JAX clamps an index beyond the end without a word; a cohort taken twice by mistake would spoil a split.
+    try:
+        np.arange(num_cohorts)[np.asarray(index) if isinstance(index, list | jax.Array) else index]
+    except IndexError as error:
+        raise InvalidInputError(f"There are {num_cohorts} cohorts, numbered from 0: {error}.") from error

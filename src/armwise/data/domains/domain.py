@@ -1,0 +1,52 @@
+"""What every domain returns, and what several of them need to build it."""
+
+from typing import Any, NamedTuple
+
+from armwise.data.cohorts import Cohorts, Splits, split
+from armwise.rmab import Problem
+
+PAPER_SHARES = (0.6, 0.2, 0.2)
+
+
+class Domain(NamedTuple):
+    """Cohorts to learn from, with the problem they pose.
+
+    Attributes:
+        cohorts: all of them, not yet split.
+        problem: rewards, discount, first states and costs.
+        sizes: how many cohorts to train, validate and test on by default.
+        name: what to call it in tables and figures.
+        note: what in it is simulated or assumed, and what was left out.
+    """
+
+    cohorts: Cohorts
+    problem: Problem
+    sizes: tuple[int, int, int]
+    name: str
+    note: str
+
+    def split(self, seed: Any) -> Splits:
+        """Train, validation and test cohorts of the default sizes."""
+        return split(self.cohorts, seed, *self.sizes)
+
+
+def split_sizes(num_cohorts: int, shares: tuple[float, float, float] = PAPER_SHARES) -> tuple[int, int, int]:
+    """How many cohorts to train, validate and test on, all of them used; fewer than three are all for training.
+
+    Args:
+        num_cohorts: how many there are.
+        shares: of training, validation and test; 60/20/20 by default, as in "Real-World Dataset".
+
+    Example:
+        >>> split_sizes(100), split_sizes(4)
+        ((60, 20, 20), (2, 1, 1))
+    """
+    if num_cohorts < 3:
+        return num_cohorts, 0, 0
+    validation, test = (max(1, int(share * num_cohorts)) for share in shares[1:])
+    return num_cohorts - validation - test, validation, test
+
+
+def left_over_note(left_over: Any, size: int) -> str:
+    """Who is in no cohort, in words."""
+    return f"{len(left_over):,} people are left over from cohorts of {size}."
