@@ -4,6 +4,12 @@ The public names, once and flat; where each lives is in ``docs/design.md``.
 """
 
 from armwise.errors import ArmwiseError, ConvergenceError, InvalidInputError
+from armwise.evaluation import (
+    Quality,
+    decomposed_decision_quality,
+    joint_decision_quality,
+    priority_decision_quality,
+)
 from armwise.losses import DecDFL, Loss, MeanSquaredError, NegativeLogLikelihood, SimDFL, WeightedSum
 from armwise.mixtures import CvxpyMixture, EntropyMixture, LinearMixture, Mixture, MixtureSolution, QuadraticMixture
 from armwise.rmab import (
@@ -37,15 +43,19 @@ __all__ = [
     "NegativeLogLikelihood",
     "Problem",
     "QuadraticMixture",
+    "Quality",
     "SimDFL",
     "Trace",
     "WeightedSum",
     "all_policies",
+    "decomposed_decision_quality",
     "default_horizon",
     "fixed_policy_returns",
     "is_indexable",
+    "joint_decision_quality",
     "passive_returns",
     "policy_returns",
+    "priority_decision_quality",
     "simulate",
     "simulate_policy",
     "simulate_trace",
