@@ -25,19 +25,21 @@ def main() -> None:
     indices = aw.whittle_indices(transitions, problem)
     not_engaged_first = jnp.tile(jnp.array([1.0, 0.0]), (NUM_MOTHERS, 1))
     lines = (
-        ("25 calls a week, by Whittle index", indices, CALLS_A_WEEK, "#0b6e4f", "-"),
-        ("25 calls a week, to the disengaged", not_engaged_first, CALLS_A_WEEK, "#c8791d", "--"),
-        ("no calls", indices, 0, "#6b7280", ":"),
+        ("25 calls a week, by Whittle index", indices, CALLS_A_WEEK, "#0b6e4f", "-", 0),
+        ("25 calls a week, to the disengaged", not_engaged_first, CALLS_A_WEEK, "#c8791d", "--", 4),
+        ("no calls", indices, 0, "#6b7280", ":", -6),
     )
     plt.rcParams.update({"font.family": "DejaVu Sans", "svg.hashsalt": "armwise"})
     figure, axes = plt.subplots(figsize=(7.2, 3.2), layout="constrained")
-    for label, priorities, budget, colour, style in lines:
+    for label, priorities, budget, colour, style, lift in lines:
         trace = aw.simulate_trace(
             jax.random.key(SEED), transitions, priorities, problem, budget, TRAJECTORIES, WEEKS + 1
         )
         share = 100 * np.asarray(trace.states).mean(axis=(0, 2))
         axes.plot(share, color=colour, linestyle=style, linewidth=2)
-        axes.annotate(label, (WEEKS, share[-1]), (6, 0), "data", "offset points", color=colour, va="center", fontsize=9)
+        axes.annotate(
+            label, (WEEKS, share[-1]), (6, lift), "data", "offset points", color=colour, va="center", fontsize=9
+        )
     axes.set(xlim=(0, WEEKS), ylim=(0, 65), xlabel="week", ylabel="mothers engaged, %")
     axes.spines[["top", "right"]].set_visible(False)
     TARGET.parent.mkdir(parents=True, exist_ok=True)
