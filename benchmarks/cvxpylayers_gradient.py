@@ -33,10 +33,10 @@ between the two of more than 1 % in norm. In the worst problem of each row, a fi
 largest disagreement decides who is right: a five-point stencil, in 80-bit arithmetic, of a solution written with NumPy
 and SciPy alone (`tests/mixtures/direct.py`).
 
-`EntropyMixture` agrees with the finite difference in every row. cvxpylayers was wrong in {wrong} of the {total} problems
-below, all at 0.1, the lower of the paper's two temperatures, and mostly where the solver had been asked for the most
-digits; elsewhere it is right to three digits or so. Nothing warns of it: the mixture itself is right to the digits asked
-for.
+`EntropyMixture` agrees with the finite difference in every row. cvxpylayers was wrong in {wrong} of the {total}
+problems below, all at 0.1, the lower of the paper's two temperatures, and mostly where the solver had been asked for the
+most digits; elsewhere it is right to three digits or so. Nothing warns of it: the mixture itself is right to the digits
+asked for.
 
 This is not a failure rate. The families and tolerances were settled on after looking for set-ups that fail, and most of
 those tried did not: 76 × 4 made-up returns, SCS at 1e-6 and Clarabel at 1e-9, showed none in 120 problems. One wrong
