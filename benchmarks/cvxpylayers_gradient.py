@@ -34,8 +34,9 @@ largest disagreement decides who is right: a five-point stencil, in 80-bit arith
 and SciPy alone (`tests/mixtures/direct.py`).
 
 `EntropyMixture` agrees with the finite difference in every row. cvxpylayers was wrong in {wrong} of the {total}
-problems below, all at 0.1, the lower of the paper's two temperatures, and mostly where the solver had been asked for the
-most digits; elsewhere it is right to three digits or so. Nothing warns of it: the mixture itself is right to the digits
+problems below, all at 0.1, the lower of the paper's two temperatures, and mostly where the solver had been asked
+for the most digits; elsewhere it is right to three digits or so. Nothing warns of it: the mixture itself is right to
+the digits
 asked for.
 
 This is not a failure rate. The families and tolerances were settled on after looking for set-ups that fail, and most of

@@ -161,7 +161,7 @@ def _simulated(
 
     keys = jax.random.split(key, len(true))
     # One cohort after the other: on the CPU its arrays stay in the cache (60 × 100 arms × 1,000 trajectories took
-    # 1.1 s, all at once 4.1 s). On an accelerator it is the other way round, 126 ms against 8 on one H200: still to be done.
+    # 1.1 s, all at once 4.1 s). On one H200 it is the other way round, 126 ms against 8: still to be done.
     return jax.lax.map(of_cohort, (keys, priorities, true, budgets.astype(jnp.int32)))
 
 
