@@ -4,16 +4,23 @@ A model is any Equinox module that maps ``Features`` of some arms to ``[arms, st
 sizes of the paper's Table 2 are ``Linear``, ``MultiLayerPerceptron`` with 2 layers of 64, and with 4 layers of 500.
 """
 
+from functools import partial
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray
+import numpy as np
+from jaxtyping import Array, Float, Integer, PRNGKeyArray
 
 from armwise.data import Features
 from armwise.errors import InvalidInputError
 from armwise.rmab.checks import check_count
 
 Transitions = Float[Array, "arms states actions states"]
+
+# Arms whose one-hot rows are written out at a time: within a core's cache, or enough to fill an accelerator.
+_CPU_BLOCK = 1024
+_ACCELERATOR_BLOCK = 2**18
 
 
 class FeatureLayer(eqx.Module):
@@ -45,11 +52,57 @@ class FeatureLayer(eqx.Module):
                 f"{features.numeric.shape[-1]} and {features.levels}. Encode the features as for training."
             )
         outputs = features.numeric @ self.weights + self.bias[None]
-        start = 0
-        for column, size in enumerate(self.levels):
-            outputs = outputs + self.table[start : start + size][features.codes[..., column]]
-            start += size
-        return outputs
+        return outputs + look_up(self.levels, self.table, features.codes) if self.levels else outputs
+
+
+@partial(jax.custom_vjp, nondiff_argnums=(0,))
+def look_up(
+    levels: tuple[int, ...], table: Float[Array, "levels outputs"], codes: Integer[Array, "arms categorical"]
+) -> Float[Array, "arms outputs"]:
+    """The sum, over an arm's categories, of the rows of the table that its codes select.
+
+    Args:
+        levels: how many rows of the table belong to each category.
+        table: all categories' rows, one category after the other.
+        codes: which of its category's rows each arm takes.
+    """
+    ends = np.cumsum(levels)
+    return sum(
+        (
+            table[end - size : end][codes[:, column]]
+            for column, (size, end) in enumerate(zip(levels, ends, strict=True))
+        ),
+        start=jnp.zeros((codes.shape[0], table.shape[1]), table.dtype),
+    )
+
+
+def _look_up_forward(levels, table, codes):  # type: ignore[no-untyped-def]
+    return look_up(levels, table, codes), codes
+
+
+def _look_up_backward(levels, codes, cotangent):  # type: ignore[no-untyped-def]
+    """The one-hot matrix's transpose times the cotangent, a block of arms at a time.
+
+    XLA would scatter instead, one number after the other: at 44 categories that took 2 to 3 times as long, both for 76
+    arms and for a million.
+    """
+    category = np.repeat(np.arange(len(levels)), levels)
+    level = np.concatenate([np.arange(size) for size in levels])
+
+    def of_block(codes, cotangent):  # type: ignore[no-untyped-def]
+        hot = (codes[:, category] == level[None]).astype(cotangent.dtype)
+        return jnp.matmul(hot.T, cotangent, precision=jax.lax.Precision.HIGHEST)
+
+    size = _CPU_BLOCK if jax.default_backend() == "cpu" else _ACCELERATOR_BLOCK
+    num_blocks = len(codes) // size
+    to_table = of_block(codes[num_blocks * size :], cotangent[num_blocks * size :])
+    if num_blocks:
+        blocks = (array[: num_blocks * size].reshape(num_blocks, size, -1) for array in (codes, cotangent))
+        to_table, _ = jax.lax.scan(lambda total, block: (total + of_block(*block), None), to_table, tuple(blocks))
+    return to_table, None
+
+
+look_up.defvjp(_look_up_forward, _look_up_backward)
 
 
 class Linear(eqx.Module):

@@ -1,6 +1,6 @@
 """From what a programme recorded to what can be learned from: trajectories, transitions, features, cohorts, domains."""
 
-from armwise.data.cohorts import Cohorts, Partition, Splits, partition, split
+from armwise.data.cohorts import Cohorts, Partition, SplitNumbers, Splits, partition, split, split_numbers
 from armwise.data.counts import estimate_transitions, transition_counts
 from armwise.data.domains import (
     Domain,
@@ -21,6 +21,7 @@ __all__ = [
     "Features",
     "Partition",
     "Programme",
+    "SplitNumbers",
     "Splits",
     "Trajectories",
     "ctn0094",
@@ -34,6 +35,7 @@ __all__ = [
     "partition",
     "simulated_programme",
     "split",
+    "split_numbers",
     "synthetic",
     "transition_counts",
 ]

@@ -111,6 +111,14 @@ def partition(
     return Partition(cohorts, np.sort(identity[left]))
 
 
+class SplitNumbers(NamedTuple):
+    """Which cohorts to learn from, to choose by, and to report on, by their numbers."""
+
+    train: Int[np.ndarray, " train"]
+    validation: Int[np.ndarray, " validation"]
+    test: Int[np.ndarray, " test"]
+
+
 def split(cohorts: Cohorts, seed: Any, train: int, validation: int, test: int) -> Splits:
     """Random cohorts for training, validation and test; the same for the same seed.
 
@@ -121,18 +129,30 @@ def split(cohorts: Cohorts, seed: Any, train: int, validation: int, test: int) -
         validation: how many to choose settings by.
         test: how many to report on. The three need not use up all cohorts.
     """
+    return Splits(*(cohorts[side] for side in split_numbers(cohorts.num_cohorts, seed, train, validation, test)))
+
+
+def split_numbers(num_cohorts: int, seed: Any, train: int, validation: int, test: int) -> SplitNumbers:
+    """The numbers of the cohorts that ``split`` draws: what many runs on one copy of the data need.
+
+    Args:
+        num_cohorts: how many there are.
+        seed: a whole number or a JAX key.
+        train: how many cohorts to learn from.
+        validation: how many to choose settings by.
+        test: how many to report on. The three need not use up all cohorts.
+    """
     sizes = [
         check_count(name, size, minimum=0)
         for name, size in (("train", train), ("validation", validation), ("test", test))
     ]
-    if sum(sizes) > cohorts.num_cohorts:
+    if sum(sizes) > num_cohorts:
         raise InvalidInputError(
             f"train + validation + test = {' + '.join(map(str, sizes))} = {sum(sizes)} cohorts, but there are only "
-            f"{cohorts.num_cohorts}. Ask for fewer, or make the cohorts smaller."
+            f"{num_cohorts}. Ask for fewer, or make the cohorts smaller."
         )
-    order = generator(seed).permutation(cohorts.num_cohorts)
-    first, second, third = np.split(order[: sum(sizes)], np.cumsum(sizes)[:2])
-    return Splits(cohorts[first], cohorts[second], cohorts[third])
+    order = generator(seed).permutation(num_cohorts)
+    return SplitNumbers(*np.split(order[: sum(sizes)], np.cumsum(sizes)[:2]))
 
 
 def _check_transitions(transitions: Any) -> Float[Array, "cohorts arms states actions states"]:

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from armwise.data.cohorts import Cohorts, Splits, split
+from armwise.data.cohorts import Cohorts, SplitNumbers, Splits, split, split_numbers
 from armwise.rmab import Problem
 
 PAPER_SHARES = (0.6, 0.2, 0.2)
@@ -28,6 +28,10 @@ class Domain(NamedTuple):
     def split(self, seed: Any) -> Splits:
         """Train, validation and test cohorts of the default sizes."""
         return split(self.cohorts, seed, *self.sizes)
+
+    def split_numbers(self, seed: Any) -> SplitNumbers:
+        """The numbers of the cohorts in that split."""
+        return split_numbers(self.cohorts.num_cohorts, seed, *self.sizes)
 
 
 def split_sizes(num_cohorts: int, shares: tuple[float, float, float] = PAPER_SHARES) -> tuple[int, int, int]:

@@ -1,0 +1,20 @@
+"""Training: one pure function for one run, the same under ``vmap`` for hundreds, and models that can be kept."""
+
+from armwise.training.config import TrainConfig
+from armwise.training.many import TrainedRuns, run_key, train_many
+from armwise.training.run import History
+from armwise.training.saving import SavedModel, load_model, save_model
+from armwise.training.single import Trained, train
+
+__all__ = [
+    "History",
+    "SavedModel",
+    "TrainConfig",
+    "Trained",
+    "TrainedRuns",
+    "load_model",
+    "run_key",
+    "save_model",
+    "train",
+    "train_many",
+]

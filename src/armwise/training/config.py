@@ -1,0 +1,80 @@
+"""How to train: one frozen record."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+
+from armwise.errors import InvalidInputError
+from armwise.rmab.checks import check_count
+
+QUALITIES = (None, "decomposed", "joint")
+SELECTIONS = ("loss", "quality")
+PRECISIONS = ("float32", "float64")
+
+
+@dataclass(frozen=True)
+class TrainConfig:
+    """The settings of a training run. The defaults are the paper's where it states them.
+
+    Attributes:
+        num_epochs: passes over the training cohorts.
+        learning_rate: of Adam.
+        batch_size: cohorts per gradient step; their losses are averaged.
+        weight_decay: pulls the weights towards 0 by this share of the learning rate at each step (as AdamW does).
+        quality: which decision quality to measure on the validation cohorts after each epoch, "decomposed" (exact) or
+            "joint" (simulated); None measures none.
+        quality_trajectories: simulated runs behind each joint quality.
+        select_by: what the best epoch is best by, on the validation cohorts: the lowest "loss" or the highest
+            "quality".
+        patience: stop after so many epochs in a row that were no better than the best; None never stops early.
+        block_size: epochs between two signs of life: progress, checkpoints and early stopping. It changes no result.
+        precision: "float32", or "float64" (which needs ``jax.config.update("jax_enable_x64", True)``).
+    """
+
+    num_epochs: int = 100
+    learning_rate: float = 1e-2
+    batch_size: int = 1
+    weight_decay: float = 0.0
+    quality: str | None = None
+    quality_trajectories: int = 100
+    select_by: str = "loss"
+    patience: int | None = None
+    block_size: int = 10
+    precision: str = "float32"
+
+    def __post_init__(self) -> None:
+        for name in ("num_epochs", "batch_size", "quality_trajectories", "block_size"):
+            check_count(name, getattr(self, name), minimum=1)
+        if self.patience is not None:
+            check_count("patience", self.patience, minimum=1)
+        check_rate("learning_rate", self.learning_rate, positive=True)
+        check_rate("weight_decay", self.weight_decay, positive=False)
+        for name, allowed in (("quality", QUALITIES), ("select_by", SELECTIONS), ("precision", PRECISIONS)):
+            if getattr(self, name) not in allowed:
+                raise InvalidInputError(
+                    f"{name} must be one of {', '.join(map(repr, allowed))}, not {getattr(self, name)!r}."
+                )
+        if self.select_by == "quality" and self.quality is None:
+            raise InvalidInputError(
+                'select_by="quality" needs a quality to select by: set quality to "decomposed" or "joint".'
+            )
+
+    @property
+    def dtype(self) -> jnp.dtype:
+        """The floating type of all arrays in training."""
+        if self.precision == "float64" and not jax.config.read("jax_enable_x64"):
+            raise InvalidInputError(
+                'precision="float64" needs JAX to allow it: jax.config.update("jax_enable_x64", True), at the start.'
+            )
+        return jnp.dtype(self.precision)
+
+
+def check_rate(name: str, value: object, positive: bool) -> None:
+    """Refuse what is no finite number, or below 0, or 0 where it must be above."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not (0 <= value < float("inf")):
+        raise InvalidInputError(
+            f"{name} must be a finite number, {'above' if positive else 'at least'} 0, not {value!r}."
+        )
+    if positive and value == 0:
+        raise InvalidInputError(f"{name} must be above 0; at 0 nothing is learned.")

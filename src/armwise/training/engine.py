@@ -1,0 +1,121 @@
+"""Runs from the first epoch to the last: blocks of epochs, checkpoints between them, progress on the way."""
+
+import dataclasses
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, PyTree
+
+from armwise.data import Cohorts
+from armwise.errors import InvalidInputError
+from armwise.losses import Loss
+from armwise.rmab import Problem
+from armwise.training.checkpoint import Checkpoints
+from armwise.training.config import TrainConfig
+from armwise.training.judge import make_judge
+from armwise.training.run import Material, Run, State, run_block
+
+
+def make_material(
+    cohorts: Cohorts, losses: Sequence[Loss], frozen: PyTree, problem: Problem, config: TrainConfig
+) -> Material:
+    """Everything that does not change while training, in the precision of the settings."""
+    cohorts, problem = cast((cohorts, problem), config.dtype)
+    losses = [jax.tree.map(lambda leaf: jnp.asarray(leaf, config.dtype), loss) for loss in losses]
+    if len({jax.tree.structure(loss) for loss in losses}) > 1:
+        raise InvalidInputError(
+            "losses trained side by side must be alike but for their numbers, such as the temperature. Train these one "
+            f"call after the other: {', '.join(type(loss).__name__ for loss in losses)}."
+        )
+    prepared = [_prepare(loss, cohorts, problem) for loss in losses]
+    judge = make_judge(config.quality, cohorts, problem, config.quality_trajectories)
+    return Material(cohorts.features, _stack(losses), _stack(prepared), judge, frozen)
+
+
+@eqx.filter_jit
+def _prepare(loss: Loss, cohorts: Cohorts, problem: Problem) -> PyTree:
+    def of_cohort(cohort: Cohorts) -> PyTree:
+        return loss.prepare(cohort.true_transitions, problem, cohort.budget, counts=cohort.counts, ids=cohort.ids)
+
+    return jax.vmap(of_cohort)(cohorts)
+
+
+def cast(tree: PyTree, dtype: jnp.dtype) -> PyTree:
+    """The pytree with all its floating arrays in one precision."""
+    return jax.tree.map(lambda leaf: leaf.astype(dtype) if eqx.is_inexact_array(leaf) else leaf, tree)
+
+
+def _stack(trees: list[PyTree]) -> PyTree:
+    return jax.tree.map(lambda *leaves: jnp.stack(leaves), *trees)
+
+
+@eqx.filter_jit
+def advance_one(state: State, run: Run, material: Material, config: TrainConfig, last: Array) -> State:
+    """A block of epochs of one run, compiled."""
+    return run_block(state, run, material, config, last)
+
+
+@eqx.filter_jit
+def advance_many(state: State, run: Run, material: Material, config: TrainConfig, last: Array) -> State:
+    """A block of epochs of several runs side by side, compiled."""
+    return jax.vmap(lambda state, run: run_block(state, run, material, config, last))(state, run)
+
+
+def run_all(
+    state: State,
+    run: Run,
+    material: Material,
+    config: TrainConfig,
+    checkpoints: Checkpoints | None,
+    name: str,
+    tick: Callable[[int], None],
+) -> State:
+    """All epochs of one run, or of several side by side, from the last checkpoint under the name if there is one."""
+    advance = advance_many if run.learning_rate.ndim else advance_one
+    # One program for all block sizes and learning rates: neither is part of it.
+    settings = dataclasses.replace(config, block_size=1, learning_rate=1.0)
+    if checkpoints is not None:
+        state = checkpoints.load(name, state) or state
+    finished = int(jnp.max(state.epoch))
+    tick(finished)
+    while finished < config.num_epochs and not bool(jnp.all(state.stopped)):
+        last = min(finished + config.block_size, config.num_epochs)
+        state = advance(state, run, material, settings, jnp.asarray(last))
+        if checkpoints is not None:
+            checkpoints.save(name, state)
+        tick(last - finished)
+        finished = last
+    tick(config.num_epochs - finished)
+    return state
+
+
+@contextmanager
+def progress_bar(what: str, total: int, show: bool | None) -> Iterator[Callable[[int], None]]:
+    """A bar on stderr that a call with a number moves on; by default only where a person is looking."""
+    if not (sys.stderr.isatty() if show is None else show):
+        yield lambda _: None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda steps: bar.advance(task, steps)

@@ -1,0 +1,106 @@
+"""Decision quality during training: what never changes is computed once; each epoch pays for its own calls only.
+
+The numbers are those of ``armwise.evaluation`` on the same cohorts.
+"""
+
+import abc
+from collections.abc import Callable
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Float, Int, UInt32
+
+from armwise.data import Cohorts
+from armwise.losses import DecDFL, Loss
+from armwise.mixtures import LinearMixture
+from armwise.rmab import Problem, default_horizon, passive_returns, simulate, whittle_indices
+
+Transitions = Float[Array, "arms states actions states"]
+
+
+class Judge(eqx.Module):
+    """The return of a cohort's predictions, between never acting and perfect predictions; stacked over cohorts."""
+
+    never: eqx.AbstractVar[Float[Array, "*cohorts"]]
+    perfect: eqx.AbstractVar[Float[Array, "*cohorts"]]
+
+    @abc.abstractmethod
+    def achieved(self, predicted: Transitions) -> Float[Array, ""]:
+        """The return, all arms together, of acting on the predictions for one cohort."""
+
+    def quality(self, predicted: Float[Array, "cohorts arms states actions states"]) -> Float[Array, ""]:
+        """The normalised quality over all cohorts, a ratio of averages."""
+        achieved = over_cohorts(lambda pair: pair[0].achieved(pair[1]), (self, predicted))
+        return jnp.mean(achieved - self.never) / jnp.mean(self.perfect - self.never)
+
+
+class DecomposedJudge(Judge):
+    """Exact returns of the best mixture that keeps to the budget under the truth (Equation 7)."""
+
+    prepared: Any
+    never: Float[Array, "*cohorts"]
+    perfect: Float[Array, "*cohorts"]
+    loss: Loss
+
+    def __init__(self, cohort: Cohorts, problem: Problem):
+        self.loss = DecDFL(LinearMixture())
+        self.prepared = self.loss.prepare(cohort.true_transitions, problem, cohort.budget)
+        self.never = jnp.sum(passive_returns(cohort.true_transitions, problem))
+        self.perfect = self.achieved(cohort.true_transitions)
+
+    def achieved(self, predicted: Transitions) -> Float[Array, ""]:
+        """See ``Judge``."""
+        return -predicted.shape[0] * self.loss(predicted, self.prepared)
+
+
+class JointJudge(Judge):
+    """Simulated returns of the Whittle policy on predicted indices (Equation 3)."""
+
+    true_transitions: Float[Array, "*cohorts arms states actions states"]
+    budget: Int[Array, "*cohorts"]
+    ids: UInt32[Array, "*cohorts arms"]
+    problem: Problem
+    never: Float[Array, "*cohorts"]
+    perfect: Float[Array, "*cohorts"]
+    num_trajectories: int = eqx.field(static=True)
+    horizon: int = eqx.field(static=True)
+
+    def __init__(self, cohort: Cohorts, problem: Problem, num_trajectories: int, horizon: int):
+        self.problem = problem
+        self.true_transitions, self.budget, self.ids = cohort.true_transitions, cohort.budget, cohort.ids
+        self.num_trajectories, self.horizon = num_trajectories, horizon
+        self.never = self._mean_return(cohort.true_transitions, 0 * cohort.budget)
+        self.perfect = self.achieved(cohort.true_transitions)
+
+    def achieved(self, predicted: Transitions) -> Float[Array, ""]:
+        """See ``Judge``."""
+        return self._mean_return(predicted, self.budget)
+
+    def _mean_return(self, predicted: Transitions, budget: Int[Array, ""]) -> Float[Array, ""]:
+        indices = whittle_indices(predicted, self.problem)
+        steps = (self.num_trajectories, self.horizon)
+        # One key for all runs and cohorts: an arm's luck goes by its id, and epochs are compared on the same luck.
+        key = jax.random.key(0)
+        return jnp.mean(simulate(key, self.true_transitions, indices, self.problem, budget, *steps, ids=self.ids))
+
+
+def make_judge(quality: str | None, cohorts: Cohorts, problem: Problem, num_trajectories: int) -> Judge | None:
+    """The judge of all cohorts, stacked, for a kind of decision quality."""
+    if quality is None:
+        return None
+    steps = default_horizon(float(problem.discount))
+
+    def of_cohort(cohort: Cohorts) -> Judge:
+        if quality == "decomposed":
+            return DecomposedJudge(cohort, problem)
+        return JointJudge(cohort, problem, num_trajectories, steps)
+
+    return eqx.filter_jit(over_cohorts)(of_cohort, cohorts)
+
+
+def over_cohorts(function: Callable[[Any], Any], cohorts: Any) -> Any:
+    """The function of each cohort: one after the other on a CPU, whose cache it keeps to, side by side elsewhere."""
+    return lax.map(function, cohorts) if jax.default_backend() == "cpu" else jax.vmap(function)(cohorts)

@@ -1,0 +1,212 @@
+"""A grid of training runs as one program: splits × first weights × learning rates × losses (``train_many``).
+
+The paper's protocol is 10 splits × 5 initialisations × 4 learning rates × 2 temperatures: 400 runs for one loss.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
+
+from armwise.data import Cohorts, SplitNumbers
+from armwise.errors import InvalidInputError
+from armwise.losses import Loss
+from armwise.rmab import Problem
+from armwise.rmab.checks import check_count
+from armwise.training.checkpoint import Checkpoints, fingerprint
+from armwise.training.config import TrainConfig, check_rate
+from armwise.training.engine import cast, make_material, progress_bar, run_all
+from armwise.training.run import History, Material, Run, State, first_state
+from armwise.training.single import as_key, check_predictions, check_sides
+
+# Runs side by side, unless told otherwise: enough to fill the machine, few enough for its memory.
+_CPU_CHUNK = 50
+_ACCELERATOR_CHUNK = 400
+
+
+Index = int | Int[Array, ""]
+
+
+class Setting(NamedTuple):
+    """Which run is which, each ``[runs]``."""
+
+    split: Int[np.ndarray, " runs"]
+    initialisation: Int[np.ndarray, " runs"]
+    learning_rate: Float[np.ndarray, " runs"]
+    loss: Int[np.ndarray, " runs"]  # its place among the losses
+
+
+class TrainedRuns(NamedTuple):
+    """What a grid of runs leaves; every array has a leading axis over runs and lies in the host's memory.
+
+    Attributes:
+        models: one model whose every weight has that axis; ``model(run)`` takes one out.
+        setting: split, initialisation, learning rate and loss of each run.
+        best_epoch: counted from 1; 0 where training diverged at once.
+        history: losses and, if asked for, validation quality by epoch, each ``[runs, epochs]``.
+    """
+
+    models: Any
+    setting: Setting
+    best_epoch: Int[np.ndarray, " runs"]
+    history: History
+
+    def model(self, run: int) -> Any:
+        """The model of one run."""
+        return jax.tree.map(lambda leaf: leaf[run] if eqx.is_array(leaf) else leaf, self.models)
+
+    def at_best(self, measure: str = "loss") -> Float[np.ndarray, " runs"]:
+        """The validation "loss" or "quality" at each run's best epoch; NaN where there is none."""
+        values = {"loss": self.history.validation_loss, "quality": self.history.validation_quality}.get(measure)
+        if values is None:
+            raise InvalidInputError(f'measure must be "loss" or "quality", not {measure!r}.')
+        chosen = np.take_along_axis(np.asarray(values), np.maximum(self.best_epoch - 1, 0)[:, None], axis=1)[:, 0]
+        return np.where(self.best_epoch > 0, chosen, np.nan)
+
+    def select(self, by: str = "loss", *, shared: bool = True) -> Int[np.ndarray, "splits initialisations"]:
+        """The run to report for each split and initialisation: the learning rate and loss that validation prefers.
+
+        Args:
+            by: the lowest validation "loss", as in the paper, or the highest validation "quality".
+            shared: one choice for all splits and initialisations, by the average, as in the paper; or each its own.
+        """
+        score = self.at_best(by) * (1 if by == "loss" else -1)
+        score = np.where(np.isfinite(score), score, np.inf)
+        table = score.reshape(self.setting.split.max() + 1, self.setting.initialisation.max() + 1, -1)
+        runs = np.arange(score.size).reshape(table.shape)
+        choice = np.broadcast_to(table.mean(axis=(0, 1)), table.shape) if shared else table
+        return np.take_along_axis(runs, choice.argmin(axis=-1)[..., None], axis=-1)[..., 0]
+
+
+def train_many(
+    key: PRNGKeyArray,
+    cohorts: Cohorts,
+    losses: Loss | Sequence[Loss],
+    model: Callable[[PRNGKeyArray], Any],
+    config: TrainConfig | None = None,
+    *,
+    splits: Sequence[SplitNumbers],
+    num_initialisations: int = 1,
+    learning_rates: Sequence[float] | None = None,
+    problem: Problem | None = None,
+    chunk_size: int | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    progress: bool | None = None,
+) -> TrainedRuns:
+    """Train every combination of split, first weights, learning rate and loss; each run equals ``train`` on its own.
+
+    Runs go side by side under ``vmap``, ``chunk_size`` at a time, on one copy of the data. Run r is
+    ``train(run_key(key, split, initialisation)[1], …)`` on the split's cohorts, from the weights of
+    ``model(run_key(key, split, initialisation)[0])``: learning rates and losses are compared on the same start and the
+    same order of cohorts.
+
+    Args:
+        key: a JAX random key.
+        cohorts: all of them.
+        losses: one, or several alike but for their numbers: ``[DecDFL(EntropyMixture(t)) for t in (1.0, 0.1)]``.
+        model: makes a model with random first weights from a key: ``lambda key: Linear(key, features, 2)``.
+        config: the settings of every run; its learning rate gives way to ``learning_rates``.
+        splits: which cohorts to train and validate on, from ``split_numbers``; all of the same sizes.
+        num_initialisations: how many first weights per split.
+        learning_rates: of Adam; by default only ``config.learning_rate``.
+        problem: rewards, discount, first states and costs; by default ``Problem(num_states=…)``.
+        chunk_size: runs side by side.
+        folder: where to leave checkpoints. A call with the same arguments goes on from the last one there, to the same
+            result to the bit.
+        progress: whether to show a bar on stderr; by default only on a terminal.
+
+    Returns:
+        All runs, in the order of split, initialisation, learning rate, loss (the last varies fastest).
+    """
+    key = as_key(key)
+    config = TrainConfig() if config is None else config
+    losses = [losses] if isinstance(losses, Loss) else list(losses)
+    rates = [config.learning_rate] if learning_rates is None else list(learning_rates)
+    setting = _grid(splits, num_initialisations, rates, losses, config)
+    problem = Problem(num_states=cohorts.true_transitions.shape[-1]) if problem is None else problem
+    model_keys, runs = _runs(key, setting, splits, num_initialisations, config)
+    first = cast(model(model_keys[0]), config.dtype)
+    check_predictions(first, cohorts)
+    frozen = eqx.partition(first, eqx.is_inexact_array)[1]
+    material = make_material(cohorts, losses, frozen, problem, config)
+    size = min(_chunk_size(chunk_size), len(setting.split))
+    checkpoints = None
+    if folder is not None:
+        checkpoints = Checkpoints(folder, fingerprint(key, runs, cohorts, losses, first, problem, config, size))
+    chunks = [np.arange(start, start + size) for start in range(0, len(setting.split), size)]
+    with progress_bar("training", len(chunks) * config.num_epochs, progress) as tick:
+        done = [_run_chunk(chunk, model, model_keys, runs, material, config, checkpoints, tick) for chunk in chunks]
+    whole = jax.tree.map(lambda *parts: np.concatenate(parts)[: len(setting.split)], *done)
+    models = eqx.combine(whole.best_weights, frozen)
+    return TrainedRuns(models, setting, whole.best_epoch, whole.history)
+
+
+def run_key(key: PRNGKeyArray, split: Index, initialisation: Index, num_initialisations: int) -> Key[Array, "2"]:
+    """The two keys of a run: for its first weights, and for its training."""
+    return jax.random.split(jax.random.fold_in(key, split * num_initialisations + initialisation))
+
+
+def _grid(
+    splits: Sequence[SplitNumbers],
+    num_initialisations: int,
+    rates: list[float],
+    losses: list[Loss],
+    config: TrainConfig,
+) -> Setting:
+    check_count("num_initialisations", num_initialisations, minimum=1)
+    for name, values in (("splits", splits), ("learning_rates", rates), ("losses", losses)):
+        if not len(values):
+            raise InvalidInputError(f"{name} is empty: there is nothing to train.")
+    for number, rate in enumerate(rates):
+        check_rate(f"learning_rates[{number}]", rate, positive=True)
+    sizes = {(len(split.train), len(split.validation)) for split in splits}
+    if len(sizes) > 1:
+        raise InvalidInputError(f"All splits must have the same sizes (train, validation), not {sorted(sizes)}.")
+    check_sides(*sizes.pop(), config)
+    places = np.indices((len(splits), num_initialisations, len(rates), len(losses))).reshape(4, -1)
+    return Setting(places[0], places[1], np.asarray(rates, dtype=float)[places[2]], places[3])
+
+
+def _runs(
+    key: PRNGKeyArray, setting: Setting, splits: Sequence[SplitNumbers], num_initialisations: int, config: TrainConfig
+) -> tuple[Key[Array, " runs"], Run]:
+    """The key of each run's first weights, and the runs, stacked."""
+    make_keys = jax.vmap(lambda split, start: run_key(key, split, start, num_initialisations))
+    keys = make_keys(jnp.asarray(setting.split), jnp.asarray(setting.initialisation))
+    train, validation = (
+        jnp.asarray(np.stack([getattr(split, side) for split in splits])[setting.split])
+        for side in ("train", "validation")
+    )
+    rates = jnp.asarray(setting.learning_rate, config.dtype)
+    return keys[:, 0], Run(keys[:, 1], rates, jnp.asarray(setting.loss), train, validation)
+
+
+def _run_chunk(
+    chunk: Int[np.ndarray, " chunk"],
+    model: Callable[[PRNGKeyArray], Any],
+    model_keys: Key[Array, " runs"],
+    runs: Run,
+    material: Material,
+    config: TrainConfig,
+    checkpoints: Checkpoints | None,
+    tick: Any,
+) -> State:
+    """Some runs side by side. The last chunk is filled up with its last run, so that all are the same program."""
+    inside = jnp.asarray(np.minimum(chunk, len(runs.learning_rate) - 1))
+    models = eqx.filter_vmap(model)(model_keys[inside])
+    weights = eqx.filter(cast(models, config.dtype), eqx.is_inexact_array)
+    state = jax.vmap(lambda weights: first_state(weights, config))(weights)
+    own = jax.tree.map(lambda leaf: leaf[inside], runs)
+    done = run_all(state, own, material, config, checkpoints, f"runs-{chunk[0]:06d}", tick)
+    return jax.tree.map(np.asarray, done)
+
+
+def _chunk_size(chunk_size: int | None) -> int:
+    if chunk_size is not None:
+        return check_count("chunk_size", chunk_size, minimum=1)
+    return _CPU_CHUNK if jax.default_backend() == "cpu" else _ACCELERATOR_CHUNK

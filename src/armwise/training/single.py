@@ -1,0 +1,167 @@
+"""One training run: ``train``."""
+
+import os
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Key, PRNGKeyArray
+
+from armwise.data import Cohorts, Splits
+from armwise.errors import ConvergenceError, InvalidInputError
+from armwise.losses import Loss
+from armwise.rmab import Problem
+from armwise.rmab.checks import check_key
+from armwise.training.checkpoint import Checkpoints, fingerprint
+from armwise.training.config import TrainConfig
+from armwise.training.engine import cast, make_material, progress_bar, run_all
+from armwise.training.run import History, Run, State, first_state
+
+
+class Trained(NamedTuple):
+    """What a training run leaves.
+
+    Attributes:
+        model: with the weights of the best epoch.
+        best_epoch: which that was, counted from 1.
+        history: losses and, if asked for, validation quality after each epoch, each ``[epochs]``.
+        stopped_early: whether patience ran out before the last epoch.
+    """
+
+    model: Any
+    best_epoch: int
+    history: History
+    stopped_early: bool
+
+
+def train(
+    key: PRNGKeyArray,
+    cohorts: Cohorts | Splits,
+    loss: Loss,
+    model: Any,
+    config: TrainConfig | None = None,
+    *,
+    problem: Problem | None = None,
+    validation: Cohorts | None = None,
+    folder: str | os.PathLike[str] | None = None,
+    progress: bool | None = None,
+) -> Trained:
+    """Train a predictor of transitions by gradient descent on a loss (Section 5, "Hyperparameter Tuning").
+
+    A pure function of its arguments: Adam, one cohort a step in a new random order each epoch; the model of the epoch
+    that was best on the validation cohorts is kept. Every ``config.block_size`` epochs are one compiled program.
+
+    Args:
+        key: a JAX random key, for the order of the cohorts and for losses that simulate.
+        cohorts: to learn from; or ``Splits``, whose validation cohorts are then used and whose test cohorts are not.
+        loss: what to minimise.
+        model: any Equinox module from ``Features`` to transitions ``[arms, states, actions, states]``, such as
+            ``Linear``, with its first weights.
+        config: the settings.
+        problem: rewards, discount, first states and costs; by default ``Problem(num_states=…)``.
+        validation: cohorts to choose the best epoch by; without any, the training loss decides.
+        folder: where to leave checkpoints. A call with the same arguments goes on from the last one there, to the same
+            result to the bit.
+        progress: whether to show a bar on stderr; by default only on a terminal.
+
+    Returns:
+        The model of the best epoch, and how it got there.
+
+    Example:
+        >>> from armwise.data import synthetic
+        >>> from armwise.losses import MeanSquaredError
+        >>> from armwise.models import Linear
+        >>> domain = synthetic(0, num_cohorts=10, num_arms=20, width=50)
+        >>> model = Linear(jax.random.key(0), domain.cohorts.features, num_states=2)
+        >>> settings = TrainConfig(num_epochs=5)
+        >>> trained = train(jax.random.key(1), domain.split(0), MeanSquaredError(), model, settings)
+        >>> trained.history.validation_loss.shape, bool(jnp.all(jnp.diff(trained.history.train_loss) < 0))
+        ((5,), True)
+    """
+    key = as_key(key)
+    config = TrainConfig() if config is None else config
+    everyone, run = _one_run(key, cohorts, validation, config)
+    problem = Problem(num_states=everyone.true_transitions.shape[-1]) if problem is None else problem
+    weights, frozen = eqx.partition(cast(model, config.dtype), eqx.is_inexact_array)
+    check_predictions(model, everyone)
+    material = make_material(everyone, [loss], frozen, problem, config)
+    checkpoints = None
+    if folder is not None:
+        checkpoints = Checkpoints(folder, fingerprint(run, everyone, loss, model, problem, config))
+    with progress_bar("training", config.num_epochs, progress) as tick:
+        state = run_all(first_state(weights, config), run, material, config, checkpoints, "run", tick)
+    return _trained(state, frozen, config)
+
+
+def as_key(key: Any) -> Key[Array, ""]:
+    """A checked key of the new style, whose arrays have no axis for the words of a key."""
+    check_key(key)
+    return key if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else jax.random.wrap_key_data(key)
+
+
+def _one_run(
+    key: PRNGKeyArray, cohorts: Cohorts | Splits, validation: Cohorts | None, config: TrainConfig
+) -> tuple[Cohorts, Run]:
+    """The training cohorts followed by the validation cohorts, and the run that tells them apart by number."""
+    learn_from, judge_by = _sides(cohorts, validation)
+    num_train, num_validation = learn_from.num_cohorts, 0 if judge_by is None else judge_by.num_cohorts
+    check_sides(num_train, num_validation, config)
+    everyone = learn_from
+    if judge_by is not None and num_validation:
+        _check_alike(learn_from, judge_by)
+        everyone = jax.tree.map(lambda *parts: jnp.concatenate(parts), learn_from, judge_by)
+    numbers = jnp.arange(num_train + num_validation)
+    rate = jnp.asarray(config.learning_rate, config.dtype)
+    return everyone, Run(key, rate, jnp.zeros((), int), numbers[:num_train], numbers[num_train:])
+
+
+def _sides(cohorts: Cohorts | Splits, validation: Cohorts | None) -> tuple[Cohorts, Cohorts | None]:
+    if not isinstance(cohorts, Splits):
+        return cohorts, validation
+    if validation is not None:
+        raise InvalidInputError("Splits hold validation cohorts already: pass cohorts=splits.train to use others.")
+    return cohorts.train, cohorts.validation
+
+
+def _check_alike(first: Cohorts, second: Cohorts) -> None:
+    shapes = [jax.tree.map(lambda leaf: leaf.shape[1:], cohorts) for cohorts in (first, second)]
+    if not eqx.tree_equal(*shapes):
+        raise InvalidInputError(
+            "Training and validation cohorts must have the same arms, states and features, but true_transitions is "
+            f"{list(first.true_transitions.shape)} and {list(second.true_transitions.shape)}, and the feature levels "
+            f"are {first.features.levels} and {second.features.levels}."
+        )
+
+
+def check_sides(num_train: int, num_validation: int, config: TrainConfig) -> None:
+    """Refuse a run with nothing to learn from, or nothing to measure a quality on."""
+    if not num_train:
+        raise InvalidInputError("There is no cohort to train on.")
+    if config.quality is not None and not num_validation:
+        raise InvalidInputError(
+            f"quality={config.quality!r} is measured on validation cohorts, but there are none. Pass validation."
+        )
+
+
+def check_predictions(model: Any, cohorts: Cohorts) -> None:
+    """Refuse a model whose predictions are not transitions of these cohorts."""
+    expected = cohorts.true_transitions.shape[1:]
+    predicted = eqx.filter_eval_shape(model, jax.tree.map(lambda leaf: leaf[0], cohorts.features))
+    shape = getattr(predicted, "shape", None)
+    if shape != expected:
+        raise InvalidInputError(
+            f"model must turn features of {expected[0]} arms into transitions of shape {list(expected)}, but returns "
+            f"{list(shape) if shape is not None else type(predicted).__name__}."
+        )
+
+
+def _trained(state: State, frozen: Any, config: TrainConfig) -> Trained:
+    best, last = int(state.best_epoch), int(state.epoch)
+    if not best:
+        raise ConvergenceError(
+            f"Not one of {last} epochs had a finite validation loss: training diverged at learning rate "
+            f"{config.learning_rate:g}. Lower it, or look for missing values in the features."
+        )
+    history = jax.tree.map(lambda values: values[:last], state.history)
+    return Trained(eqx.combine(state.best_weights, frozen), best, history, bool(state.stopped))
