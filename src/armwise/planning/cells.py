@@ -150,7 +150,7 @@ def to_states(table: Table, column: str, num_states: int, connected: pl.Series |
 def to_flags(
     table: Table, column: str, yes: Sequence[str], no: Sequence[str], kinds: tuple[str, str], findings: Findings
 ) -> pl.Series:
-    """True and false for the spellings of either, whatever their capitals; ``kinds`` are for empty and for other cells."""
+    """True and false by their spellings, whatever the capitals; ``kinds`` are noted for empty and for other cells."""
     text = table[column]
     word = text.str.strip_chars().str.to_lowercase()
     flags = word.is_in(list(yes))

@@ -86,7 +86,7 @@ def _first_invalid(raw: bytes) -> int | None:
 
 
 def _bad_quote(source: Source, body: bytes) -> int | None:
-    """The line on which the first cell begins whose quotation marks make no sense; slow, so only asked if there is one."""
+    """The line on which the first row with senseless quotation marks begins; slow, so only asked if there is one."""
     started = 1
     reader = csv.reader(io.StringIO(body.decode(), newline=""), delimiter=source.separator, strict=True)
     try:

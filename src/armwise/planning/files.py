@@ -10,7 +10,7 @@ import polars as pl
 
 from armwise.errors import OutputError
 
-# What Excel, LibreOffice and Google Sheets take for the beginning of a formula; tabs and line ends before one are skipped.
+# What spreadsheets take for the beginning of a formula; some skip tabs and line ends before one.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 

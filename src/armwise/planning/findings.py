@@ -172,7 +172,7 @@ class Findings:
         remedy: str | None = None,
         once_per_value: bool = False,
     ) -> None:
-        """Note every row marked in ``bad`` (a null is not marked); the first few, or the first of each value, in full."""
+        """Note every row marked in ``bad`` (a null is no mark); the first few, or the first of each value, in full."""
         places = bad.arg_true()
         if not len(places):
             return

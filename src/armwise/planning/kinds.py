@@ -140,7 +140,7 @@ KINDS = {
     "outage": Kind("Far fewer people than usual were observed.", "Check the call log of it.", Severity.WARNING),
     "outage-now": Kind(
         "Far fewer people than usual were observed in the last step.",
-        "Complete the call log, or set the plan's date if the step is not over. To plan all the same: --despite-outage.",
+        "Complete the call log; set the plan's date if the step is not over. To plan all the same: --despite-outage.",
         Severity.STOP,
     ),
 }

@@ -48,12 +48,11 @@ def read_people(
     check_ids(table, findings)
     ids = table[section.id]
     findings.rows("id-duplicate", table, section.id, ids.is_not_null() & ids.is_duplicated() & ~ids.is_first_distinct())
-    has_enrolled = section.enrolled is not None and section.enrolled in table.frame.columns
     people = pl.DataFrame(
         [
             ids.alias("id"),
             *_features(table, section, findings),
-            *([to_steps_or_days(table, str(section.enrolled), time, findings).alias("enrolled")] * has_enrolled),
+            *_enrolled(table, section, time, findings),
             *_groups(table, budget, programme, findings),
             _exclusions(table, rules, programme, findings),
         ]
@@ -73,6 +72,12 @@ def _in_order(people: pl.DataFrame) -> People:
     )
 
 
+def _enrolled(table: Table, section: BeneficiariesTable, time: Time, findings: Findings) -> list[pl.Series]:
+    if section.enrolled is None or section.enrolled not in table.frame.columns:
+        return []
+    return [to_steps_or_days(table, section.enrolled, time, findings).alias("enrolled")]
+
+
 def _features(table: Table, section: BeneficiariesTable, findings: Findings) -> list[pl.Series]:
     # A prefix of their own keeps the programme's names apart from ours.
     columns = []
@@ -81,7 +86,8 @@ def _features(table: Table, section: BeneficiariesTable, findings: Findings) -> 
             numbers = to_numbers(table[name])
             findings.rows("feature-number", table, name, table[name].is_not_null() & numbers.is_null())
             columns.append(numbers.alias(f"feature {name}"))
-    columns += [table[name].alias(f"feature {name}") for name in section.categories if name in table.frame.columns]
+    words = [name for name in section.categories if name in table.frame.columns and name not in section.numbers]
+    columns += [table[name].alias(f"feature {name}") for name in words]
     for column in columns:
         _note_useless(table, column, findings)
     return columns

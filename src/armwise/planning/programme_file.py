@@ -181,8 +181,7 @@ def _separator(section: Section) -> str:
         section.text("separator")
         return ","
     # A tab is white space, which text() would refuse.
-    value = section.choice("separator", (",", ";", "\t", "|"))
-    return value
+    return section.choice("separator", (",", ";", "\t", "|"))
 
 
 def _id(section: Section) -> str | None:

@@ -54,8 +54,8 @@ def _states(table: Table, section: EngagementTable, connected: pl.Series | None,
         states = to_states(table, str(measure), section.num_states, connected, findings)
         return states.cast(pl.Int16).alias("state")
     seconds = to_seconds(table, section.seconds, connected, findings)
-    states, seen = discretise(seconds.cast(pl.Float64).to_numpy(), section.thresholds)
-    return pl.Series("state", states.astype(np.int16)).set(pl.Series(~seen), None)
+    levels, seen = discretise(seconds.cast(pl.Float64).to_numpy(), section.thresholds)
+    return pl.Series("state", levels.astype(np.int16)).set(pl.Series(~seen), None)
 
 
 def read_interventions(

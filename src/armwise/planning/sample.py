@@ -112,13 +112,13 @@ def _engagement(rng: np.random.Generator, ids: np.ndarray, simulated: SimulatedP
 
 
 def _interventions(rng: np.random.Generator, ids: np.ndarray, simulated: SimulatedProgramme) -> pl.DataFrame:
-    rows = []
     actions = np.asarray(simulated.trajectories.actions)
-    for person, week in np.argwhere(actions == 1):
-        rows.append((ids[person], _day(rng, week), "delivered"))
-    for person in rng.choice(len(ids), size=len(ids) // 15, replace=False):
-        rows.append((ids[person], _day(rng, rng.integers(actions.shape[1])), str(rng.choice(["planned", "missed"]))))
-    return pl.DataFrame(rows, schema=["id", "date", "status"], orient="row")
+    made = [(ids[person], _day(rng, week), "delivered") for person, week in np.argwhere(actions == 1)]
+    not_made = [
+        (ids[person], _day(rng, rng.integers(actions.shape[1])), str(rng.choice(["planned", "missed"])))
+        for person in rng.choice(len(ids), size=len(ids) // 15, replace=False)
+    ]
+    return pl.DataFrame(made + not_made, schema=["id", "date", "status"], orient="row")
 
 
 def _day(rng: np.random.Generator, week: Any) -> str:

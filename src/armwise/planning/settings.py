@@ -1,6 +1,8 @@
-"""Reading one section of programme.toml: each value checked when asked for, keys nobody asked for refused at the end."""
+"""Reading one section of programme.toml: a value is checked when asked for, keys nobody asked for are refused."""
 
+import contextlib
 import difflib
+import itertools
 import math
 import re
 from collections.abc import Sequence
@@ -86,7 +88,7 @@ class Section:
 
         def valid(value: Any) -> bool:
             numbers = isinstance(value, list) and value != [] and all(_is_number(each) and each >= 0 for each in value)
-            return numbers and all(low < high for low, high in zip(value, value[1:], strict=False))
+            return numbers and all(low < high for low, high in itertools.pairwise(value))
 
         values = self._get(key, default, valid, "a list of numbers from 0 on, each larger than the one before")
         return tuple(float(each) for each in values)
@@ -100,10 +102,9 @@ class Section:
         """A date, as TOML writes it (without quotes) or as text."""
         value = self._values.get(key)
         if isinstance(value, str) and re.fullmatch(r"\d{4}-\d{2}-\d{2}", value):
-            try:
+            # 2024-02-30 stays text and is refused below, like anything else that is not a date.
+            with contextlib.suppress(ValueError):
                 self._values[key] = date.fromisoformat(value)
-            except ValueError:
-                pass  # No such day: refused below like anything else that is not a date.
         return self._get(
             key,
             None,
@@ -138,12 +139,12 @@ class Section:
 
     def _row(self, key: str | None) -> int | None:
         """The line on which the key is set; TOML's reader does not tell, so look for it under its heading."""
-        inside = self.name == ""
+        inside, below = self.name == "", f"{self.name}.{key}" if self.name else key
         for row, line in enumerate(self._text.splitlines(), start=1):
             heading = re.match(r"\s*\[+\s*([^\]]*?)\s*\]", line)
             if heading:
                 inside = heading[1] == self.name
-                if inside and key is None:
+                if (inside and key is None) or (key is not None and heading[1] == below):
                     return row
             elif inside and key and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*[=.]", line):
                 return row
