@@ -52,7 +52,7 @@ def armwise() -> None:
 
 @app.command(epilog="Next: armwise check FOLDER/programme.toml")
 def init(
-    folder: Annotated[Path, typer.Argument(help="A folder that does not exist yet, or is empty.")],
+    folder: Annotated[Path, typer.Argument(help="A folder that does not exist yet.")],
     as_json: AsJson = False,
     dry_run: DryRun = False,
 ) -> None:

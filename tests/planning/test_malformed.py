@@ -3,16 +3,17 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
 from armwise.cli import app
 from armwise.errors import ExitCode, InvalidProgrammeError
-from armwise.planning import check_programme, load_programme
+from armwise.planning import check_programme, examine_programme, load_programme
 from armwise.planning.kinds import KINDS, Severity
-from tests.planning.cases import Case
+from tests.planning.cases import Case, parquet, rows_of, typed, workbook
 from tests.planning.malformed import CASES
-from tests.planning.small import write_programme
+from tests.planning.small import ENGAGEMENT, edited, write_programme
 
 
 def listing(folder: Path) -> dict[str, int]:
@@ -107,3 +108,47 @@ def test_each_unknown_word_is_shown_once(tmp_path):
     report = check_programme(write_programme(tmp_path, engagement=f"id,date,connected,seconds\n{rows}"))
     assert [finding.value for finding in report.findings] == ["maybe", "perhaps"]
     assert report.totals[0].count == 31
+
+
+def test_a_person_whose_row_is_broken_is_not_unknown(tmp_path):
+    path = write_programme(tmp_path, beneficiaries=edited("beneficiaries.csv", "Bina Secret", "Secret, Bina"))
+    assert case_kinds(check_programme(path)) == {"file-ragged"}
+
+
+PIECES = [
+    b'"',
+    b",",
+    b"\n",
+    b"\r",
+    b"\0",
+    b"\xff",
+    b"=",
+    b";",
+    b"[",
+    b"\xef\xbb\xbf",
+    b"1e999",
+    b"2024-13-45",
+    b"9" * 30,
+]
+
+
+def damaged(rng: np.random.Generator, content: bytes) -> bytes:
+    """The content with a few pieces put in, cut out or copied elsewhere."""
+    for _ in range(rng.integers(1, 4)):
+        start, length = rng.integers(len(content) + 1), rng.integers(1, 30)
+        piece = [PIECES[rng.integers(len(PIECES))], b"", content[length : 2 * length]][rng.integers(3)]
+        content = content[:start] + piece + content[start + length * (piece == b"") :]
+    return content
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".parquet"])
+def test_whatever_the_damage_there_are_errors_or_data(tmp_path, rng, suffix):
+    name = f"calls{suffix}"
+    make = {".csv": lambda path: path.write_text(ENGAGEMENT), ".xlsx": workbook(rows_of(ENGAGEMENT))}
+    make.get(suffix, parquet(typed(ENGAGEMENT)))(tmp_path / name)
+    sound = (tmp_path / name).read_bytes()
+    path = write_programme(tmp_path, programme=edited("programme.toml", "engagement.csv", name))
+    for _ in range(100):
+        (tmp_path / name).write_bytes(damaged(rng, sound))
+        report, data = examine_programme(path)
+        assert (data is None) == (Severity.ERROR in {finding.severity for finding in report.findings}), str(report)

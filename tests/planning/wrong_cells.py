@@ -120,6 +120,14 @@ ENGAGEMENTS = [
         ("connected is a number", "2,30", "connected-unknown", "'2'"),
     )
 ] + [
+    setting(
+        "everything is later than the plan",
+        "plan_date = 2024-01-22",
+        'plan_date = 2023-12-01\nlater_rows = "ignore"',
+        "nothing-observed",
+        "before the plan",
+        None,
+    )._replace(file=CALLS),
     Case(
         "nobody was ever reached",
         lambda folder: (folder / CALLS).write_text("id,date,connected,seconds\n0001,2024-01-01,no,\n") and None,

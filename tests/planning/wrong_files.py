@@ -1,6 +1,7 @@
 """Ways for a table's file to be wrong: CSV, Excel, Parquet."""
 
 import gzip
+import os
 from pathlib import Path
 
 import polars as pl
@@ -30,6 +31,11 @@ def _replace_by_folder(folder: Path) -> None:
     (folder / CALLS).mkdir()
 
 
+def _replace_by_pipe(folder: Path) -> None:
+    (folder / CALLS).unlink()
+    os.mkfifo(folder / CALLS)
+
+
 def _link_to_itself(folder: Path) -> None:
     (folder / CALLS).unlink()
     (folder / CALLS).symlink_to(folder / CALLS)
@@ -38,6 +44,7 @@ def _link_to_itself(folder: Path) -> None:
 WRONG_FILES = [
     Case("missing file", remove(CALLS), "file-missing", CALLS, None, "programme.toml"),
     Case("folder in a file's place", _replace_by_folder, "file-is-folder", CALLS, None, "folder"),
+    Case("pipe in a file's place", _replace_by_pipe, "file-unreadable", CALLS, None, "ordinary"),
     Case("link to itself", _link_to_itself, "file-unreadable", CALLS, None, "cannot be opened"),
     elsewhere(
         "misspelt file", "engagement.csv", "engagment.csv", lambda path: None, "file-missing", None, "'engagement.csv'"
@@ -78,6 +85,8 @@ WRONG_FILES = [
     raw("pdf named csv", CALLS, b"%PDF-1.7 ...", "file-kind", None, "PDF"),
     raw("random bytes named csv", CALLS, bytes([200, 13, 7, 255] * 50), "file-encoding", 1),
     edit("open quote", CALLS, "0003,", '"0003,', "file-quotes", 5),
+    edit("stray quote", CALLS, "0003,2024-01-04,yes", '0003,2024-01-04,ye"s', "file-quotes", 5),
+    edit("two stray quotes", PEOPLE, "Bina Secret", 'Bina "the Great" Secret', "file-quotes", 3),
     edit("quote inside a cell", PEOPLE, "urdu", '"ur"du', "file-quotes", 3),
     edit("a cell too many", CALLS, "0003,2024-01-04,yes,30", "0003,2024-01-04,yes,30,9", "file-ragged", 5, "5 cells"),
     edit("a cell too few", CALLS, "0003,2024-01-04,yes,30", "0003,2024-01-04,yes", "file-ragged", 5, "3 cells"),
@@ -93,6 +102,7 @@ WRONG_FILES = [
     edit("a comma in a name", PEOPLE, "Bina Secret", "Secret, Bina", "file-ragged", 3, "in quotes"),
     edit("decimal commas", CALLS, "yes,30", "yes,30,5", "file-ragged", 5),
     raw("no header", CALLS, ENGAGEMENT.split("\n", 1)[1].encode(), "header-missing", 1, "id, date, seconds, connected"),
+    raw("no header, ids of letters", PEOPLE, b"A1,Asha Secret,hindi\n", "header-missing", 1, "Add a row of names"),
     edit("title above the header", CALLS, "id,date", "Call log January\nid,date", "column-missing", None, "Call log"),
     edit("missing column", CALLS, "connected,", "answered,", "column-missing", None, "answered"),
     edit("misspelt column", CALLS, "seconds", "secnds", "column-missing", None, "'secnds'"),

@@ -3,6 +3,7 @@
 import codecs
 import csv
 import io
+import re
 from typing import NamedTuple
 
 import polars as pl
@@ -15,11 +16,19 @@ CHUNK = 1 << 24
 
 
 class RawTable(NamedTuple):
-    """The header as the file has it, the wanted columns as text, and the number of the first row of data."""
+    """A file before its columns are looked at.
+
+    Attributes:
+        header: as the file has it.
+        frame: the wanted columns as text.
+        first_row: the number of the first row of data.
+        ragged: places of rows with too few or too many cells; theirs may stand in the wrong columns.
+    """
 
     header: tuple[str, ...]
     frame: pl.DataFrame
     first_row: int
+    ragged: tuple[int, ...] = ()
 
 
 def read_csv(source: Source, raw: bytes, wanted: tuple[str, ...], findings: Findings) -> RawTable | None:
@@ -43,8 +52,16 @@ def read_csv(source: Source, raw: bytes, wanted: tuple[str, ...], findings: Find
         row = _bad_quote(source, body)
         findings.add("file-quotes", source.name, row=None if row is None else skipped + row)
         return None
-    _check_rows(source, body, header, frame.height, skipped, findings)
-    return RawTable(header, frame, skipped + 2)
+    lines = _lines(body)
+    if len(lines) != frame.height + 1:
+        ragged = _uneven_records(source, body, lines, frame.height, len(header), skipped, findings)
+    else:
+        _note_stray_quotes(source, lines, skipped, findings)
+        ragged = _uneven_lines(lines, source.separator, len(header))
+    if ragged is None:
+        return None
+    _note_ragged(source.name, ragged, len(header), skipped, findings)
+    return RawTable(header, frame, skipped + 2, tuple(place - 1 for place, _ in ragged))
 
 
 def _as_utf8(file: str, raw: bytes, findings: Findings) -> bytes:
@@ -107,7 +124,7 @@ def _other_separator(source: Source, header: tuple[str, ...], wanted: tuple[str,
     """Whether the header has more of the wanted columns when it is cut at another character."""
     if len(header) > 1 and any(name in header for name in wanted):
         return False
-    line = source.separator.join(header)
+    line = re.sub(r"[\r\n]", " ", source.separator.join(header))
     for separator, written in SEPARATORS.items():
         cut = next(csv.reader([line], delimiter=separator))
         if separator != source.separator and len(cut) > len(header) and any(name in cut for name in wanted):
@@ -127,26 +144,56 @@ def _parse(source: Source, body: bytes, header: tuple[str, ...], wanted: tuple[s
     return frame.with_columns(pl.all().replace("", None))
 
 
-def _check_rows(
-    source: Source, body: bytes, header: tuple[str, ...], height: int, skipped: int, findings: Findings
-) -> None:
-    """Note rows with too few or too many cells, which the reader fills up and cuts off."""
-    lines = pl.read_csv(body, separator="\x1f", quote_char=None, has_header=False, infer_schema=False, columns=[0])
-    cells = lines.to_series().fill_null("")
-    if len(cells) != height + 1:
-        findings.add("file-multiline", source.name, what=f"{len(cells) - height - 1:,} lines continue a cell.")
-        return
-    wrong = cells.str.count_matches(source.separator, literal=True) != len(header) - 1
-    ragged = _ragged(cells, wrong, source.separator, len(header))
-    for number, (place, width) in enumerate(ragged[:MOST_SHOWN]):
-        what = f"The row has {width} cells, but the header {len(header)}."
-        rest = len(ragged) - MOST_SHOWN if number == MOST_SHOWN - 1 else 0
-        findings.add("file-ragged", source.name, row=skipped + place + 1, what=what, count=1 + rest)
+def _uneven_records(
+    source: Source, body: bytes, lines: pl.Series, height: int, width: int, skipped: int, findings: Findings
+) -> list[tuple[int, int]] | None:
+    """The records of another width, and which, of a file with cells over several lines; none if they are not meant."""
+    records = csv.reader(io.StringIO(body.decode(), newline=""), delimiter=source.separator)
+    widths = [len(row) for row in records]
+    if len(widths) != height + 1:
+        # Two readers disagree where a cell ends, so rows may be hidden in one.
+        odd = (lines.str.count_matches('"', literal=True) % 2 == 1).arg_max()
+        findings.add("file-quotes", source.name, row=skipped + 1 + (odd or 0))
+        return None
+    findings.add("file-multiline", source.name, what=f"{len(lines) - height - 1:,} lines continue a cell.")
+    return [(place, found) for place, found in enumerate(widths) if found not in (0, width)]
 
 
-def _ragged(cells: pl.Series, wrong: pl.Series, separator: str, width: int) -> list[tuple[int, int]]:
-    """The rows of another width, and which. A separator in quotes is none, so the suspects are cut properly."""
-    suspects = wrong.arg_true()
-    widths = [len(row) for row in csv.reader(cells.gather(suspects).to_list(), delimiter=separator)]
+def _uneven_lines(lines: pl.Series, separator: str, width: int) -> list[tuple[int, int]]:
+    """The lines of another width, and which. A separator in quotes is none, so the suspects are cut properly."""
+    suspects = (lines.str.count_matches(separator, literal=True) != width - 1).arg_true()
+    texts = lines.gather(suspects).str.replace_all("\r", " ", literal=True).to_list()
+    widths = [len(row) for row in csv.reader(texts, delimiter=separator)]
     # A blank line is a row of empty cells to a spreadsheet, and is noted as an empty id.
     return [(place, found) for place, found in zip(suspects, widths, strict=True) if found not in (0, width)]
+
+
+def _note_stray_quotes(source: Source, lines: pl.Series, skipped: int, findings: Findings) -> None:
+    """Note the first line with a quotation mark inside a cell that does not begin with one; readers differ about it."""
+    quoted = lines.str.contains('"', literal=True).arg_true()
+    separator = re.escape(source.separator)
+    cell = rf'(?:"(?:[^"]|"")*"|[^"{separator}]*)'
+    stray = ~lines.gather(quoted).str.contains(rf"^{cell}(?:{separator}{cell})*$")
+    if stray.any():
+        findings.add("file-quotes", source.name, row=skipped + 1 + quoted.filter(stray)[0], count=int(stray.sum()))
+
+
+def _note_ragged(file: str, ragged: list[tuple[int, int]], width: int, skipped: int, findings: Findings) -> None:
+    """Note rows with too few or too many cells, which the reader fills up and cuts off."""
+    for number, (place, found) in enumerate(ragged[:MOST_SHOWN]):
+        what = f"The row has {found} cells, but the header {width}."
+        rest = len(ragged) - MOST_SHOWN if number == MOST_SHOWN - 1 else 0
+        findings.add("file-ragged", file, row=skipped + place + 1, what=what, count=1 + rest)
+
+
+def _lines(body: bytes) -> pl.Series:
+    lines = pl.read_csv(
+        body,
+        separator="\x1f",
+        quote_char=None,
+        has_header=False,
+        infer_schema=False,
+        columns=[0],
+        truncate_ragged_lines=True,
+    )
+    return lines.to_series().fill_null("")

@@ -39,17 +39,19 @@ def write_folder(path: str | os.PathLike[str], contents: Mapping[str, bytes | st
     """Write a new folder of files; it appears complete or not at all.
 
     Args:
-        path: must not exist, or be an empty folder; the folder above it must exist.
+        path: must not exist; the folder above it must.
         contents: file names (no folders) and what each holds.
     """
     target = Path(path)
+    # rename() would replace an empty folder, under the feet of a shell that stands in it.
+    if os.path.lexists(target):
+        raise OutputError(f"{target} exists already, and nothing was written. Give the name of a new folder.")
     try:
         temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.resolve().parent))
         try:
             for name, content in contents.items():
                 write_file(temporary / name, content)
             temporary.chmod(0o777 & ~_mask())
-            # rename() replaces an empty folder and refuses any other, without a moment in between.
             os.rename(temporary, target.resolve())
         finally:
             shutil.rmtree(temporary, ignore_errors=True)

@@ -111,14 +111,16 @@ class Table:
     Attributes:
         file: as ``programme.toml`` names it.
         frame: every column text; null where a cell is empty.
-        first_row: the number of the first row of data, as a spreadsheet shows it.
+        rows: their numbers, as a spreadsheet shows them.
         id_column: which column holds the ids.
+        complete: whether every row could be read; what is then absent may have been in one that could not.
     """
 
     file: str
     frame: pl.DataFrame
-    first_row: int
+    rows: pl.Series
     id_column: str
+    complete: bool = True
 
     def __getitem__(self, column: str) -> pl.Series:
         """A column."""
@@ -180,7 +182,7 @@ class Findings:
         shown = places.filter(values.is_first_distinct()) if once_per_value else places
         for place in shown.head(MOST_SHOWN).to_list():
             person = None if column == table.id_column else table[table.id_column][place]
-            row, value = table.first_row + place, table[column][place]
+            row, value = table.rows[place], table[column][place]
             self.add(kind, table.file, row=row, column=column, value=value, person=person, remedy=remedy)
         self._totals[(kind, table.file, column)] += len(places) - min(len(shown), MOST_SHOWN)
 

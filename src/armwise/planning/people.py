@@ -24,6 +24,7 @@ class People:
         enrolled: the day or step since when each takes part; none if the programme does not say.
         groups: text; none without groups.
         exclusions: why a person is never called, null for those who may be.
+        complete: whether every row of the table could be read.
     """
 
     ids: pl.Series
@@ -31,6 +32,7 @@ class People:
     enrolled: pl.Series | None
     groups: pl.Series | None
     exclusions: pl.Series
+    complete: bool
 
 
 def read_people(
@@ -43,7 +45,8 @@ def read_people(
     if table is None:
         return None
     if table.frame.height == 0:
-        findings.add("table-empty", table.file)
+        if table.complete:
+            findings.add("table-empty", table.file)
         return None
     check_ids(table, findings)
     ids = table[section.id]
@@ -57,10 +60,10 @@ def read_people(
             _exclusions(table, rules, programme, findings),
         ]
     )
-    return _in_order(people)
+    return _in_order(people, table.complete)
 
 
-def _in_order(people: pl.DataFrame) -> People:
+def _in_order(people: pl.DataFrame, complete: bool) -> People:
     people = people.filter(pl.col("id").is_not_null()).sort("id").unique("id", keep="first", maintain_order=True)
     features = [name for name in people.columns if name.startswith("feature ")]
     return People(
@@ -69,6 +72,7 @@ def _in_order(people: pl.DataFrame) -> People:
         people["enrolled"] if "enrolled" in people.columns else None,
         people["group"] if "group" in people.columns else None,
         people["exclusion"],
+        complete,
     )
 
 
@@ -112,7 +116,7 @@ def _groups(table: Table, budget: Budget, programme: str, findings: Findings) ->
         findings.rows("group-without-budget", table, budget.group, unknown, once_per_value=True)
     present = set(groups.drop_nulls().unique().to_list())
     for name in known:
-        if name not in present:
+        if table.complete and name not in present:
             near = difflib.get_close_matches(name, sorted(present), 1)
             remedy = f"Did you mean {near[0]!r}?" if near else None
             findings.add("group-without-people", programme, column=f"budget.per_group.{name}", remedy=remedy)
@@ -128,7 +132,7 @@ def _exclusions(table: Table, rules: Rules, programme: str, findings: Findings) 
         words = table[never.column].str.strip_chars().str.to_lowercase()
         for value in never.values:
             hit = (words == value.strip().lower()).fill_null(False)
-            if not hit.any():
+            if table.complete and not hit.any():
                 findings.add("never-call-unused", programme, column=f"rules.never_call.{never.column}", value=value)
             reasons = reasons.set(hit & reasons.is_null(), f"{never.column}: {value}")
     return reasons

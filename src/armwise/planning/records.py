@@ -77,7 +77,7 @@ def read_interventions(
 
 def _read(source: Source, id_column: str, columns: list[str], if_empty: str, findings: Findings) -> Table | None:
     table = read_table(source, id_column, tuple(columns), findings)
-    if table is not None and table.frame.height == 0:
+    if table is not None and table.frame.height == 0 and table.complete:
         findings.add(if_empty, table.file)
     return table
 
@@ -100,7 +100,8 @@ def _places(table: Table, people: People | None, findings: Findings) -> pl.Serie
         return pl.Series("person", [None] * len(ids), dtype=pl.Int32)
     known = pl.DataFrame([people.ids.alias("id"), pl.Series("person", np.arange(len(people.ids), dtype=np.int32))])
     places = ids.to_frame().join(known, on="id", how="left", maintain_order="left")["person"]
-    _note_unknown(table, ids, places, people, findings)
+    if people.complete:
+        _note_unknown(table, ids, places, people, findings)
     return places
 
 
@@ -115,7 +116,7 @@ def _note_unknown(table: Table, ids: pl.Series, places: pl.Series, people: Peopl
         near = plain.get(_plain(ids[place : place + 1])[0])
         remedy = None if near is None else f"It seems to be {near!r}: make zeros, spaces and capitals agree."
         rest = len(unknown) - len(shown) if number == len(shown) - 1 else 0
-        row = table.first_row + place
+        row = table.rows[place]
         findings.add(
             "id-unknown", table.file, row=row, column=table.id_column, value=ids[place], remedy=remedy, count=1 + rest
         )

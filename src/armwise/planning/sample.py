@@ -37,7 +37,7 @@ def init_programme(folder: PathLike, *, seed: int = 0, dry_run: bool = False) ->
     """Write a commented ``programme.toml`` and a simulated programme's three tables into a new folder.
 
     Args:
-        folder: must not exist yet, or be empty.
+        folder: must not exist yet.
         seed: of the simulation.
         dry_run: whether to write nothing and only say what would be written.
 
@@ -45,8 +45,8 @@ def init_programme(folder: PathLike, *, seed: int = 0, dry_run: bool = False) ->
         The files.
     """
     target = Path(folder)
-    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
-        raise OutputError(f"{target} exists and is not an empty folder. Give the name of a new folder.")
+    if target.exists():
+        raise OutputError(f"{target} exists already. Give the name of a new folder.")
     contents = sample_programme(seed).contents
     if not dry_run:
         write_folder(target, contents)

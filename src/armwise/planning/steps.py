@@ -61,6 +61,8 @@ def make_calendar(time: Time, engagement: Records, findings: Findings) -> Calend
         return None
     if num_steps < 1:
         _note_later(engagement, calendar, time, findings)
+        if time.ignore_later:
+            findings.add("nothing-observed", engagement.table.file, what="No row lies before the plan.")
         return None
     return calendar
 

@@ -2,9 +2,14 @@
 
 import difflib
 import io
+import os
 import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import fastexcel
+import numpy as np
 import polars as pl
 
 from armwise.planning.csv_file import RawTable, read_csv
@@ -37,11 +42,26 @@ def read_table(source: Source, id_column: str, columns: tuple[str, ...], finding
     _check_columns(source, table.header, wanted, findings)
     if id_column not in table.header:
         return None
-    return Table(source.name, table.frame, table.first_row, id_column)
+    return _sound_rows(source.name, table, id_column)
+
+
+def _sound_rows(file: str, table: RawTable, id_column: str) -> Table:
+    """The table without its ragged rows: in their columns may stand what is personal, or anything."""
+    rows = pl.Series(np.arange(table.frame.height, dtype=np.int32) + table.first_row)
+    if not table.ragged:
+        return Table(file, table.frame, rows, id_column)
+    sound = np.ones(table.frame.height, dtype=bool)
+    sound[list(table.ragged)] = False
+    return Table(file, table.frame.filter(sound), rows.filter(sound), id_column, complete=False)
 
 
 def _read_bytes(source: Source, findings: Findings) -> bytes | None:
     try:
+        mode = source.path.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            # Reading a pipe or a device may never end.
+            findings.add("file-unreadable", source.name, what="This is not an ordinary file.")
+            return None
         raw = source.path.read_bytes()
     except FileNotFoundError:
         findings.add("file-missing", source.name, remedy=_similar_file(source))
@@ -62,7 +82,8 @@ def _similar_file(source: Source) -> str | None:
     folder = source.path.parent
     if not folder.is_dir():
         return f"The folder {folder.name!r} does not exist either. Paths start from the folder of programme.toml."
-    near = difflib.get_close_matches(source.path.name, [path.name for path in folder.iterdir()], 1)
+    names = os.listdir(folder) if os.access(folder, os.R_OK) else []
+    near = difflib.get_close_matches(source.path.name, names, 1)
     return f"Did you mean {near[0]!r}?" if near else None
 
 
@@ -99,9 +120,10 @@ def _is_other_kind(file: str, raw: bytes, findings: Findings) -> bool:
 
 def _read_parquet(source: Source, raw: bytes, wanted: tuple[str, ...], findings: Findings) -> RawTable | None:
     try:
-        schema = pl.read_parquet_schema(io.BytesIO(raw))
-        names = [name for name in schema if name in wanted]
-        frame = pl.read_parquet(io.BytesIO(raw), columns=names)
+        with _panics_unprinted():
+            schema = pl.read_parquet_schema(io.BytesIO(raw))
+            names = [name for name in schema if name in wanted]
+            frame = pl.read_parquet(io.BytesIO(raw), columns=names)
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         findings.add("file-damaged", source.name, what="This is not a complete Parquet file.")
         return None
@@ -127,11 +149,12 @@ def _as_text(file: str, column: pl.Series, findings: Findings) -> pl.Series:
 
 def _read_excel(source: Source, raw: bytes, wanted: tuple[str, ...], findings: Findings) -> RawTable | None:
     try:
-        book = fastexcel.read_excel(raw)
-        sheet = _choose_sheet(source, book.sheet_names, findings)
-        if sheet is None:
-            return None
-        cells = book.load_sheet(sheet, header_row=None, skip_rows=0, dtypes="string").to_polars()
+        with _panics_unprinted():
+            book = fastexcel.read_excel(raw)
+            sheet = _choose_sheet(source, book.sheet_names, findings)
+            if sheet is None:
+                return None
+            cells = book.load_sheet(sheet, header_row=None, skip_rows=0, dtypes="string").to_polars()
     except (fastexcel.FastExcelError, pl.exceptions.PanicException):
         what = "This is not a complete Excel workbook, or it is protected by a password."
         findings.add("file-damaged", source.name, what=what)
@@ -145,6 +168,19 @@ def _read_excel(source: Source, raw: bytes, wanted: tuple[str, ...], findings: F
     places = [place for place, name in enumerate(header) if name in wanted and header.index(name) == place]
     frame = cells[top + 1 :].select(pl.nth(place).alias(header[place]) for place in places)
     return RawTable(header, frame.with_columns(pl.all().replace("", None)), top + 2)
+
+
+@contextmanager
+def _panics_unprinted() -> Iterator[None]:
+    """Keep stderr quiet: a reader written in Rust prints its panics there before Python can turn them into findings."""
+    saved, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(nowhere)
 
 
 def _choose_sheet(source: Source, names: list[str], findings: Findings) -> str | None:
@@ -167,7 +203,9 @@ def _check_columns(source: Source, header: tuple[str, ...], wanted: tuple[str, .
         if header.count(name) > 1:
             findings.add("column-duplicate", source.name, row=1, column=name)
     missing = [name for name in wanted if name not in header]
-    if missing and _looks_like_data(header):
+    # Nothing familiar and a digit: more probably a person's row than a header.
+    strange = len(missing) == len(wanted) and any(re.search(r"\d", name) for name in header)
+    if missing and (strange or _looks_like_data(header)):
         # The cells of a first row of data may be personal, so they are not listed.
         findings.add("header-missing", source.name, row=1, remedy=f"Add a row of names above: {', '.join(wanted)}.")
         return
@@ -186,5 +224,8 @@ def _similar_column(name: str, header: tuple[str, ...]) -> str:
     near = difflib.get_close_matches(name, header, 1)
     if near:
         return f"Did you mean {near[0]!r}?"
+    # Digits in a name are a sign that data slipped into the header, with what is personal.
+    if any(re.search(r"\d{3}", other) for other in header):
+        return "Correct the name in programme.toml or in the file."
     listed = ", ".join(header[:12]) + (f" and {len(header) - 12} more" if len(header) > 12 else "")
     return f"Correct the name in programme.toml or in the file, which has {listed}."
