@@ -49,12 +49,11 @@ def read_csv(source: Source, raw: bytes, wanted: tuple[str, ...], findings: Find
         frame = _parse(source, body, header, wanted)
     except pl.exceptions.PolarsError:
         # The reader's own words quote the file, and with it what is personal.
-        row = _bad_quote(source, body)
-        findings.add("file-quotes", source.name, row=None if row is None else skipped + row)
+        findings.add("file-quotes", source.name, row=skipped + _bad_quote(source, body))
         return None
     lines = _lines(body)
     if len(lines) != frame.height + 1:
-        ragged = _uneven_records(source, body, lines, frame.height, len(header), skipped, findings)
+        ragged = _uneven_records(source, body, len(lines), frame.height, len(header), skipped, findings)
     else:
         _note_stray_quotes(source, lines, skipped, findings)
         ragged = _uneven_lines(lines, source.separator, len(header))
@@ -102,7 +101,7 @@ def _first_invalid(raw: bytes) -> int | None:
     return None
 
 
-def _bad_quote(source: Source, body: bytes) -> int | None:
+def _bad_quote(source: Source, body: bytes) -> int:
     """The line on which the first row with senseless quotation marks begins; slow, so only asked if there is one."""
     started = 1
     reader = csv.reader(io.StringIO(body.decode(), newline=""), delimiter=source.separator, strict=True)
@@ -111,7 +110,8 @@ def _bad_quote(source: Source, body: bytes) -> int | None:
             started = reader.line_num + 1
     except csv.Error:
         return started
-    return None
+    lines = _lines(body)
+    return 1 + int((lines.str.count_matches('"', literal=True) % 2).arg_max() or 0)
 
 
 def _header(source: Source, body: bytes) -> tuple[str, ...]:
@@ -145,17 +145,16 @@ def _parse(source: Source, body: bytes, header: tuple[str, ...], wanted: tuple[s
 
 
 def _uneven_records(
-    source: Source, body: bytes, lines: pl.Series, height: int, width: int, skipped: int, findings: Findings
+    source: Source, body: bytes, num_lines: int, height: int, width: int, skipped: int, findings: Findings
 ) -> list[tuple[int, int]] | None:
     """The records of another width, and which, of a file with cells over several lines; none if they are not meant."""
     records = csv.reader(io.StringIO(body.decode(), newline=""), delimiter=source.separator)
     widths = [len(row) for row in records]
     if len(widths) != height + 1:
         # Two readers disagree where a cell ends, so rows may be hidden in one.
-        odd = (lines.str.count_matches('"', literal=True) % 2 == 1).arg_max()
-        findings.add("file-quotes", source.name, row=skipped + 1 + (odd or 0))
+        findings.add("file-quotes", source.name, row=skipped + _bad_quote(source, body))
         return None
-    findings.add("file-multiline", source.name, what=f"{len(lines) - height - 1:,} lines continue a cell.")
+    findings.add("file-multiline", source.name, what=f"{num_lines - height - 1:,} lines continue a cell.")
     return [(place, found) for place, found in enumerate(widths) if found not in (0, width)]
 
 
