@@ -49,7 +49,9 @@ def measure(num_people: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = write(Path(folder) / "programme", num_people)
         size = sum(file.stat().st_size for file in path.parent.iterdir()) / 1e6
-        subprocess.run([sys.executable, "-m", "benchmarks.programme_files", str(path), f"{size:.0f}"], check=True)
+        subprocess.run(
+            [sys.executable, "-m", "benchmarks.programme_files", "--read", str(path), f"{size:.0f}"], check=True
+        )
 
 
 def report(path: str, megabytes: str) -> None:
@@ -64,8 +66,8 @@ def report(path: str, megabytes: str) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3:
-        report(*sys.argv[1:])
+    if sys.argv[1:2] == ["--read"]:
+        report(*sys.argv[2:])
     else:
         for people in [int(each) for each in sys.argv[1:]] or SIZES:
             measure(people)

@@ -84,6 +84,18 @@ def test_findings_go_to_stdout_and_the_summary_to_stderr(tmp_path):
     assert "\x1b" not in result.stdout
 
 
+def test_an_outage_has_its_own_exit_code_and_a_flag(tmp_path):
+    run("init", tmp_path / "new")
+    path = tmp_path / "new" / "programme.toml"
+    # Planning a week later, with nothing logged in between.
+    path.write_text(path.read_text().replace("2024-02-26", "2024-03-04"))
+    result = run("check", path)
+    assert result.exit_code == ExitCode.OUTAGE
+    assert "0% of people were observed, usually" in result.stdout
+    assert "--despite-outage" in result.stderr
+    assert run("check", path, "--despite-outage").exit_code == ExitCode.OK
+
+
 def test_json_is_one_object(tmp_path):
     result = run("check", write_programme(tmp_path), "--json")
     answer = json.loads(result.stdout)

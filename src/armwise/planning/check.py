@@ -89,7 +89,7 @@ def check_programme(path: PathLike, *, despite_outage: bool = False) -> Report:
         path: of ``programme.toml``.
         despite_outage: whether a sudden drop in the last step is only a warning.
     """
-    return _examine(Path(path), despite_outage)[0]
+    return examine_programme(path, despite_outage=despite_outage)[0]
 
 
 def load_programme(path: PathLike, *, despite_outage: bool = False) -> ProgrammeData:
@@ -103,7 +103,7 @@ def load_programme(path: PathLike, *, despite_outage: bool = False) -> Programme
         InvalidProgrammeError: with every finding, if there is any error.
         OutageError: if far fewer people than usual were observed in the last step.
     """
-    report, data = _examine(Path(path), despite_outage)
+    report, data = examine_programme(path, despite_outage=despite_outage)
     if report.exit_code == ExitCode.OUTAGE:
         raise OutageError(report)
     if data is None:
@@ -113,30 +113,39 @@ def load_programme(path: PathLike, *, despite_outage: bool = False) -> Programme
 
 def examine_programme(path: PathLike, *, despite_outage: bool = False) -> tuple[Report, ProgrammeData | None]:
     """Both the report and, if there is no error, the data."""
-    return _examine(Path(path), despite_outage)
-
-
-def _examine(path: Path, despite_outage: bool) -> tuple[Report, ProgrammeData | None]:
     findings = Findings()
-    draft = draft_programme(path, findings)
+    draft = draft_programme(Path(path), findings)
     data = None if draft is None else _examine_tables(draft, despite_outage, findings)
     return findings.report(), None if findings.any_errors else data
 
 
 def _examine_tables(draft: Draft, despite_outage: bool, findings: Findings) -> ProgrammeData | None:
-    people = engagement = interventions = None
+    people = engagement = interventions = calendar = None
     if draft.beneficiaries is not None:
         people = read_people(draft.beneficiaries, draft.time, draft.budget, draft.rules, draft.path.name, findings)
     if draft.engagement is not None:
         engagement = read_engagement(draft.engagement, draft.time, people, findings)
     if draft.interventions is not None:
         interventions = read_interventions(draft.interventions, draft.time, people, findings)
-    calendar = None if engagement is None else make_calendar(draft.time, engagement, findings)
+    if engagement is not None:
+        calendar = make_calendar(draft.time, engagement, findings)
     programme = complete(draft)
     if people is None or engagement is None or interventions is None or calendar is None or programme is None:
         return None
-    attempts, left_out = rows_of_attempts(engagement, calendar, draft.time, people, findings)
-    calls = rows_of_calls(interventions, calendar, draft.time, people, findings)
+    return _combine(programme, people, engagement, interventions, calendar, despite_outage, findings)
+
+
+def _combine(
+    programme: ProgrammeSettings,
+    people: People,
+    engagement: Records,
+    interventions: Records,
+    calendar: Calendar,
+    despite_outage: bool,
+    findings: Findings,
+) -> ProgrammeData | None:
+    attempts, left_out = rows_of_attempts(engagement, calendar, programme.time, people, findings)
+    calls = rows_of_calls(interventions, calendar, programme.time, people, findings)
     if not calls.height and interventions.table.frame.height:
         findings.add("table-no-calls", interventions.table.file)
     # The arrays are only worth building from rows that are all sound; outages would be false alarms otherwise.
@@ -147,8 +156,8 @@ def _examine_tables(draft: Draft, despite_outage: bool, findings: Findings) -> P
         findings.add("nothing-observed", engagement.table.file)
         return None
     shares = _observed_shares(states >= 0, people, calendar)
-    outages = find_outages(shares, len(people.ids), draft.outage)
-    _note_outages(outages, shares, calendar, draft.outage, despite_outage, engagement, findings)
+    outages = find_outages(shares, len(people.ids), programme.outage)
+    _note_outages(outages, shares, calendar, programme.outage, despite_outage, engagement, findings)
     quality = _quality(people, engagement, calendar, left_out, shares, outages, states, calls)
     return _assemble(people, states, calls, calendar, programme, quality)
 

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+PathLike = str | os.PathLike[str]
+
 
 @dataclass(frozen=True)
 class Source:
@@ -139,6 +141,3 @@ class ProgrammeSettings:
     budget: Budget
     rules: Rules
     outage: Outage
-
-
-PathLike = str | os.PathLike[str]
