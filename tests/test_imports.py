@@ -37,10 +37,22 @@ def test_the_layout_names_every_package():
 @pytest.mark.parametrize("path", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
 def test_a_package_imports_only_from_itself_and_from_above(path):
     package = package_of(path)
-    if package == "__init__":
+    if package in ("__init__", "__main__"):
         return
     allowed = set(ORDER[: ORDER.index(package) + 1])
     assert imported_packages(path) <= allowed
+
+
+def test_type_checkers_see_the_public_names():
+    tree = ast.parse((SOURCE / "__init__.py").read_text())
+    checked = next(node for node in tree.body if isinstance(node, ast.If))
+    names = [alias.name for node in checked.body if isinstance(node, ast.ImportFrom) for alias in node.names]
+    assert sorted(names) == sorted(armwise.__all__)
+
+
+def test_a_name_that_does_not_exist_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'whitle_indices'"):
+        _ = armwise.whitle_indices
 
 
 def test_public_names_are_sorted_and_exist():

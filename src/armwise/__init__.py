@@ -1,32 +1,59 @@
 """armwise decides which people a health programme should reach out to, and learns for the quality of that decision.
 
-The public names, once and flat; where each lives is in ``docs/design.md``.
+The public names, once and flat; where each lives is in ``docs/design.md``. They are imported when first used (PEP 562),
+so that the command line answers before JAX has started. A new name goes into the imports for type checkers and into
+``__all__``; a new package into ``_PACKAGES`` as well.
 """
 
-from armwise.errors import ArmwiseError, ConvergenceError, InvalidInputError
-from armwise.evaluation import (
-    Quality,
-    decomposed_decision_quality,
-    joint_decision_quality,
-    priority_decision_quality,
-)
-from armwise.losses import DecDFL, Loss, MeanSquaredError, NegativeLogLikelihood, SimDFL, WeightedSum
-from armwise.mixtures import CvxpyMixture, EntropyMixture, LinearMixture, Mixture, MixtureSolution, QuadraticMixture
-from armwise.rmab import (
-    Problem,
-    Trace,
-    all_policies,
-    default_horizon,
-    fixed_policy_returns,
-    is_indexable,
-    passive_returns,
-    policy_returns,
-    simulate,
-    simulate_policy,
-    simulate_trace,
-    threshold_policies,
-    whittle_indices,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from armwise.errors import (
+        ArmwiseError,
+        ConvergenceError,
+        ExitCode,
+        InvalidInputError,
+        InvalidProgrammeError,
+        OutageError,
+        OutputError,
+    )
+    from armwise.evaluation import (
+        Quality,
+        decomposed_decision_quality,
+        joint_decision_quality,
+        priority_decision_quality,
+    )
+    from armwise.losses import DecDFL, Loss, MeanSquaredError, NegativeLogLikelihood, SimDFL, WeightedSum
+    from armwise.mixtures import CvxpyMixture, EntropyMixture, LinearMixture, Mixture, MixtureSolution, QuadraticMixture
+    from armwise.planning import (
+        Finding,
+        ProgrammeData,
+        ProgrammeSettings,
+        Report,
+        check_programme,
+        init_programme,
+        load_programme,
+        read_programme,
+    )
+    from armwise.rmab import (
+        Problem,
+        Trace,
+        all_policies,
+        default_horizon,
+        fixed_policy_returns,
+        is_indexable,
+        passive_returns,
+        policy_returns,
+        simulate,
+        simulate_policy,
+        simulate_trace,
+        threshold_policies,
+        whittle_indices,
+    )
+
+# Where the names live, in the order of the layout; also reachable as armwise.data and so on.
+_PACKAGES = ("errors", "rmab", "data", "mixtures", "losses", "models", "evaluation", "planning")
 
 __all__ = [
     "ArmwiseError",
@@ -34,31 +61,58 @@ __all__ = [
     "CvxpyMixture",
     "DecDFL",
     "EntropyMixture",
+    "ExitCode",
+    "Finding",
     "InvalidInputError",
+    "InvalidProgrammeError",
     "LinearMixture",
     "Loss",
     "MeanSquaredError",
     "Mixture",
     "MixtureSolution",
     "NegativeLogLikelihood",
+    "OutageError",
+    "OutputError",
     "Problem",
+    "ProgrammeData",
+    "ProgrammeSettings",
     "QuadraticMixture",
     "Quality",
+    "Report",
     "SimDFL",
     "Trace",
     "WeightedSum",
     "all_policies",
+    "check_programme",
     "decomposed_decision_quality",
     "default_horizon",
     "fixed_policy_returns",
+    "init_programme",
     "is_indexable",
     "joint_decision_quality",
+    "load_programme",
     "passive_returns",
     "policy_returns",
     "priority_decision_quality",
+    "read_programme",
     "simulate",
     "simulate_policy",
     "simulate_trace",
     "threshold_policies",
     "whittle_indices",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"armwise.{name}")
+    if name in __all__:
+        for package in _PACKAGES:
+            module = import_module(f"armwise.{package}")
+            if hasattr(module, name):
+                return globals().setdefault(name, getattr(module, name))
+    raise AttributeError(f"module 'armwise' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_PACKAGES})

@@ -1,0 +1,145 @@
+"""The command line: parse, one library call, print. Data go to stdout, messages to stderr.
+
+Nothing heavy is imported before a command runs, so that ``armwise --help`` answers at once.
+"""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from armwise.errors import ArmwiseError, ExitCode
+
+if TYPE_CHECKING:
+    from armwise.planning import ProgrammeData, Report
+
+EPILOG = (
+    "Exit codes: 0 all is well; 1 unexpected, please report it; 2 wrong usage; 3 files or settings are wrong; "
+    "4 stopped because of an outage in the call log; 5 a result could not be written; 130 interrupted."
+)
+
+# A traceback with local variables would print people's data.
+app = typer.Typer(
+    name="armwise",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+
+ProgrammePath = Annotated[
+    Path, typer.Argument(help="The programme's settings, as 'armwise init' writes them.", metavar="PROGRAMME")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout, for scripts.")]
+DespiteOutage = Annotated[
+    bool, typer.Option("--despite-outage", help="Go on although far fewer people than usual were observed last.")
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be written, and write nothing.")]
+
+
+@app.callback(epilog=EPILOG)
+def armwise() -> None:
+    """Decide whom a health programme should call this week, from its own call logs.
+
+    Start with **armwise init my-programme**: it writes a commented programme.toml and a small simulated programme.
+    Put your own files in their place and run **armwise check**, which lists every problem at once.
+    """
+
+
+@app.command(epilog="Next: armwise check FOLDER/programme.toml")
+def init(
+    folder: Annotated[Path, typer.Argument(help="A folder that does not exist yet.")],
+    as_json: AsJson = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Write a commented programme.toml and a small sample programme to try things on.
+
+    The sample is simulated: nobody in it is real. It has the three tables that every programme needs:
+    beneficiaries (who they are), engagement (every automated call) and interventions (every health worker's call).
+    """
+    with documented_exit():
+        from armwise.planning import init_programme
+
+        files = init_programme(folder, dry_run=dry_run)
+        names = [str(file) for file in files]
+        typer.echo(json.dumps({"files": names, "written": not dry_run}) if as_json else "\n".join(names))
+        say(f"{'Would write' if dry_run else 'Wrote'} a simulated programme of {len(files)} files.")
+        say(f"Next: armwise check {folder / 'programme.toml'}")
+
+
+@app.command()
+def check(
+    programme: ProgrammePath = Path("programme.toml"), as_json: AsJson = False, despite_outage: DespiteOutage = False
+) -> None:
+    """List every problem of a programme's settings and tables at once, each with its place and its remedy.
+
+    Nothing is written. Errors (exit code 3) must be corrected; a warning is worth a look; an outage (exit code 4)
+    means that the last week's call log looks incomplete. What each finding means: docs/data-format.md.
+    """
+    with documented_exit():
+        from armwise.planning import examine_programme
+
+        report, data = examine_programme(programme, despite_outage=despite_outage)
+        if as_json:
+            typer.echo(_as_json(report, data))
+        else:
+            _print_report(report)
+        _say_summary(report, data, programme)
+        raise typer.Exit(report.exit_code)
+
+
+@contextmanager
+def documented_exit() -> Iterator[None]:
+    """Turn armwise's own complaints, and an interruption, into a message and an exit code; no traceback for either."""
+    try:
+        yield
+    except ArmwiseError as error:
+        say(str(error))
+        raise typer.Exit(error.exit_code) from None
+    except KeyboardInterrupt:
+        say("Interrupted; nothing was written.")
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+
+
+def say(message: str) -> None:
+    """A message for a person: to stderr, out of the way of data."""
+    typer.echo(message, err=True)
+
+
+def _as_json(report: "Report", data: "ProgrammeData | None") -> str:
+    from dataclasses import asdict
+
+    quality = None if data is None else asdict(data.quality)
+    return json.dumps({**report.as_dict(), "quality": quality}, ensure_ascii=False, indent=2)
+
+
+def _print_report(report: "Report") -> None:
+    from rich.console import Console
+    from rich.text import Text
+
+    colours = {"error": "bold red", "stop": "bold magenta", "warning": "yellow"}
+    console = Console(file=sys.stdout, soft_wrap=True, highlight=False)
+    for finding in report.findings:
+        console.print(Text(f"{finding.severity:8}", style=colours[finding.severity]) + Text(str(finding)))
+    for line in report.not_shown():
+        console.print(Text(line))
+
+
+def _say_summary(report: "Report", data: "ProgrammeData | None", programme: Path) -> None:
+    counts = report.count_by_severity()
+    said = ", ".join(f"{number:,} {severity}{'s' * (number != 1)}" for severity, number in counts.items() if number)
+    say(f"{programme}: {said or 'no problems'}.")
+    if data is not None:
+        quality = data.quality
+        say(
+            f"{quality.num_people:,} people, {quality.num_steps} steps, {quality.num_attempts:,} attempts, "
+            f"{quality.num_calls:,} calls by health workers; to plan: {quality.planned_step}."
+        )
+    if report.exit_code == ExitCode.INVALID_INPUT:
+        say(f"Correct the errors, then run again: armwise check {programme}")
+    elif report.exit_code == ExitCode.OUTAGE:
+        say(f"Complete the call log, or go on all the same: armwise check {programme} --despite-outage")

@@ -1,0 +1,267 @@
+"""From a programme's own files to clean arrays, or to a list of everything that is wrong with them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from jaxtyping import Bool, Float, Int
+
+from armwise.data import Trajectories
+from armwise.errors import ExitCode, InvalidProgrammeError, OutageError
+from armwise.planning.findings import Findings, Report
+from armwise.planning.outages import find_outages
+from armwise.planning.people import People, read_people
+from armwise.planning.programme import Outage, PathLike, ProgrammeSettings
+from armwise.planning.programme_file import Draft, complete, draft_programme
+from armwise.planning.records import Records, read_engagement, read_interventions
+from armwise.planning.steps import Calendar, make_calendar, rows_of_attempts, rows_of_calls
+
+NEVER = -1
+
+
+@dataclass(frozen=True)
+class DataQuality:
+    """What the tables hold, in numbers and without anybody's data.
+
+    Attributes:
+        num_people: beneficiaries.
+        num_steps: steps before the planned one.
+        planned_step: the one that is planned, in words.
+        num_attempts: rows of the engagement table.
+        num_left_out: of them, those outside the steps or from before enrolment.
+        observed_shares: of the people enrolled in each step, the share of whom a call connected.
+        outages: steps in which that share fell suddenly, counted from 0.
+        num_never_observed: people of whom no call ever connected.
+        num_calls: interventions that count.
+        num_excluded: people who are never called.
+        missing_features: for each feature, how many people lack it.
+    """
+
+    num_people: int
+    num_steps: int
+    planned_step: str
+    num_attempts: int
+    num_left_out: int
+    observed_shares: tuple[float, ...]
+    outages: tuple[int, ...]
+    num_never_observed: int
+    num_calls: int
+    num_excluded: int
+    missing_features: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ProgrammeData:
+    """A programme's tables as arrays, people in the order of their ids; the order of rows changes nothing.
+
+    Attributes:
+        programme: the settings they were read by.
+        ids: text.
+        features: a column for each feature: Float64 for numbers, text for categories, null where empty.
+        trajectories: one state and action per person and step before the planned one.
+        last_states: the state last observed, −1 if none ever was.
+        steps_since_observed: 1 if that was in the step before the planned one; −1 if never.
+        num_calls: calls by health workers so far, those before the first step included.
+        steps_since_call: 1 if the last was in the step before the planned one, 0 in the planned one; −1 if never.
+        groups: text; none if the programme has no groups.
+        exclusions: why a person is never called, null for those who may be.
+        quality: what the tables hold, in numbers.
+    """
+
+    programme: ProgrammeSettings
+    ids: pl.Series
+    features: pl.DataFrame
+    trajectories: Trajectories
+    last_states: Int[np.ndarray, " people"]
+    steps_since_observed: Int[np.ndarray, " people"]
+    num_calls: Int[np.ndarray, " people"]
+    steps_since_call: Int[np.ndarray, " people"]
+    groups: pl.Series | None
+    exclusions: pl.Series
+    quality: DataQuality
+
+
+def check_programme(path: PathLike, *, despite_outage: bool = False) -> Report:
+    """Every problem of ``programme.toml`` and of its tables at once; nothing is written.
+
+    Args:
+        path: of ``programme.toml``.
+        despite_outage: whether a sudden drop in the last step is only a warning.
+    """
+    return examine_programme(path, despite_outage=despite_outage)[0]
+
+
+def load_programme(path: PathLike, *, despite_outage: bool = False) -> ProgrammeData:
+    """The programme's data as clean arrays, with its settings.
+
+    Args:
+        path: of ``programme.toml``.
+        despite_outage: whether to go on if the last step was hardly observed.
+
+    Raises:
+        InvalidProgrammeError: with every finding, if there is any error.
+        OutageError: if far fewer people than usual were observed in the last step.
+    """
+    report, data = examine_programme(path, despite_outage=despite_outage)
+    if report.exit_code == ExitCode.OUTAGE:
+        raise OutageError(report)
+    if data is None:
+        raise InvalidProgrammeError(report)
+    return data
+
+
+def examine_programme(path: PathLike, *, despite_outage: bool = False) -> tuple[Report, ProgrammeData | None]:
+    """Both the report and, if there is no error, the data."""
+    findings = Findings()
+    draft = draft_programme(Path(path), findings)
+    data = None if draft is None else _examine_tables(draft, despite_outage, findings)
+    return findings.report(), None if findings.any_errors else data
+
+
+def _examine_tables(draft: Draft, despite_outage: bool, findings: Findings) -> ProgrammeData | None:
+    people = engagement = interventions = calendar = None
+    if draft.beneficiaries is not None:
+        people = read_people(draft.beneficiaries, draft.time, draft.budget, draft.rules, draft.path.name, findings)
+    if draft.engagement is not None:
+        engagement = read_engagement(draft.engagement, draft.time, people, findings)
+    if draft.interventions is not None:
+        interventions = read_interventions(draft.interventions, draft.time, people, findings)
+    if engagement is not None:
+        calendar = make_calendar(draft.time, engagement, findings)
+    programme = complete(draft)
+    if people is None or engagement is None or interventions is None or calendar is None or programme is None:
+        return None
+    return _combine(programme, people, engagement, interventions, calendar, despite_outage, findings)
+
+
+def _combine(
+    programme: ProgrammeSettings,
+    people: People,
+    engagement: Records,
+    interventions: Records,
+    calendar: Calendar,
+    despite_outage: bool,
+    findings: Findings,
+) -> ProgrammeData | None:
+    attempts, left_out = rows_of_attempts(engagement, calendar, programme.time, people, findings)
+    calls = rows_of_calls(interventions, calendar, programme.time, people, findings)
+    if not calls.height and interventions.table.frame.height:
+        findings.add("table-no-calls", interventions.table.file)
+    # The arrays are only worth building from rows that are all sound; outages would be false alarms otherwise.
+    if findings.any_errors:
+        return None
+    states = _by_step(attempts, len(people.ids), calendar.num_steps)
+    if not (states >= 0).any():
+        findings.add("nothing-observed", engagement.table.file)
+        return None
+    shares = _observed_shares(states >= 0, people, calendar)
+    outages = find_outages(shares, len(people.ids), programme.outage)
+    _note_outages(outages, shares, calendar, programme.outage, despite_outage, engagement, findings)
+    quality = _quality(people, engagement, calendar, left_out, shares, outages, states, calls)
+    return _assemble(people, states, calls, calendar, programme, quality)
+
+
+def _by_step(attempts: pl.DataFrame, num_people: int, num_steps: int) -> Int[np.ndarray, "people steps"]:
+    """The highest state of each person's connected calls in each step, −1 where none connected."""
+    seen = attempts.drop_nulls("state")
+    cells = seen["person"].cast(pl.Int64).to_numpy() * num_steps + seen["step"].to_numpy()
+    states = np.full(num_people * num_steps, NEVER, dtype=np.int16)
+    np.maximum.at(states, cells, seen["state"].to_numpy())
+    return states.reshape(num_people, num_steps)
+
+
+def _observed_shares(
+    observed: Bool[np.ndarray, "people steps"], people: People, calendar: Calendar
+) -> Float[np.ndarray, " steps"]:
+    """Of those enrolled by each step, the share observed in it; 1 while nobody is."""
+    steps = np.arange(calendar.num_steps)
+    if people.enrolled is None:
+        return observed.mean(axis=0)
+    enrolled = np.sort(calendar.steps(people.enrolled).to_numpy())
+    present = np.searchsorted(enrolled, steps, side="right")
+    return np.where(present > 0, observed.sum(axis=0) / np.maximum(present, 1), 1.0)
+
+
+def _note_outages(
+    outages: tuple[int, ...],
+    shares: Float[np.ndarray, " steps"],
+    calendar: Calendar,
+    rule: Outage,
+    despite_outage: bool,
+    engagement: Records,
+    findings: Findings,
+) -> None:
+    for step in outages:
+        usual = float(np.median(shares[max(0, step - rule.window) : step]))
+        what = f"In {calendar.label(step)}, {shares[step]:.0%} of people were observed, usually {usual:.0%}."
+        last = step == calendar.num_steps - 1 and not despite_outage
+        findings.add(
+            "outage-now" if last else "outage", engagement.table.file, column=engagement.when_column, what=what
+        )
+
+
+def _assemble(
+    people: People,
+    states: Int[np.ndarray, "people steps"],
+    calls: pl.DataFrame,
+    calendar: Calendar,
+    programme: ProgrammeSettings,
+    quality: DataQuality,
+) -> ProgrammeData:
+    observed = states >= 0
+    inside = calls.filter(calls["step"].is_between(0, calendar.num_steps - 1))
+    actions = np.zeros(states.shape, dtype=np.int16)
+    actions[inside["person"].to_numpy(), inside["step"].to_numpy()] = 1
+    since = observed[:, ::-1].argmax(axis=1) + 1
+    ever = observed.any(axis=1)
+    last = np.take_along_axis(states, (calendar.num_steps - since)[:, None], axis=1)[:, 0]
+    num_calls, since_call = _calls_by_person(calls, len(people.ids), calendar.num_steps)
+    return ProgrammeData(
+        programme=programme,
+        ids=people.ids,
+        features=people.features,
+        trajectories=Trajectories.from_arrays(states, actions, observed, programme.engagement.num_states),
+        last_states=np.where(ever, last, NEVER).astype(np.int32),
+        steps_since_observed=np.where(ever, since, NEVER).astype(np.int32),
+        num_calls=num_calls,
+        steps_since_call=since_call,
+        groups=people.groups,
+        exclusions=people.exclusions,
+        quality=quality,
+    )
+
+
+def _calls_by_person(
+    calls: pl.DataFrame, num_people: int, num_steps: int
+) -> tuple[Int[np.ndarray, " people"], Int[np.ndarray, " people"]]:
+    person, step = calls["person"].to_numpy(), calls["step"].to_numpy()
+    number = np.bincount(person, minlength=num_people).astype(np.int32)
+    last = np.full(num_people, np.iinfo(np.int32).min, dtype=np.int64)
+    np.maximum.at(last, person, step)
+    return number, np.where(number > 0, num_steps - last, NEVER).astype(np.int32)
+
+
+def _quality(
+    people: People,
+    engagement: Records,
+    calendar: Calendar,
+    left_out: int,
+    shares: Float[np.ndarray, " steps"],
+    outages: tuple[int, ...],
+    states: Int[np.ndarray, "people steps"],
+    calls: pl.DataFrame,
+) -> DataQuality:
+    return DataQuality(
+        num_people=len(people.ids),
+        num_steps=calendar.num_steps,
+        planned_step=calendar.label(calendar.num_steps),
+        num_attempts=engagement.rows.height,
+        num_left_out=left_out,
+        observed_shares=tuple(float(share) for share in shares),
+        outages=outages,
+        num_never_observed=int((states < 0).all(axis=1).sum()),
+        num_calls=calls.height,
+        num_excluded=len(people.exclusions) - people.exclusions.null_count(),
+        missing_features=tuple((column.name, column.null_count()) for column in people.features),
+    )

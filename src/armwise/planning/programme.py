@@ -1,0 +1,143 @@
+"""programme.toml: where a programme's tables are, what their columns mean, and by which rules it plans."""
+
+import os
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+
+PathLike = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a table is.
+
+    Attributes:
+        name: the file as ``programme.toml`` names it, for messages.
+        path: the same, from the folder of ``programme.toml``.
+        sheet: of a workbook; none if it has only one.
+        separator: of a CSV file.
+    """
+
+    name: str
+    path: Path
+    sheet: str | None
+    separator: str
+
+
+@dataclass(frozen=True)
+class BeneficiariesTable:
+    """The columns of the table of people: their id, what is known of them, since when they take part."""
+
+    source: Source
+    id: str
+    numbers: tuple[str, ...]
+    categories: tuple[str, ...]
+    enrolled: str | None
+
+
+@dataclass(frozen=True)
+class EngagementTable:
+    """The columns of the call log. Either ``seconds``, cut at ``thresholds``, or ``state`` is set, never both."""
+
+    source: Source
+    id: str
+    when: str
+    seconds: str | None
+    state: str | None
+    connected: str | None
+    thresholds: tuple[float, ...]
+    num_states: int
+    yes: tuple[str, ...]
+    no: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class InterventionsTable:
+    """The columns of the calls by health workers; ``count_planned`` if a planned call is to count as one made."""
+
+    source: Source
+    id: str
+    when: str
+    status: str | None
+    delivered: tuple[str, ...]
+    planned: tuple[str, ...]
+    count_planned: bool
+
+
+@dataclass(frozen=True)
+class Time:
+    """How time is cut into steps.
+
+    Attributes:
+        by_week: whether the tables number their steps themselves; otherwise they hold dates.
+        step_days: length of a step; 1 if they number them.
+        date_format: as in Python's ``strptime``; ISO dates if none.
+        start: first day, or first step; none to take it from the engagement table.
+        plan: the day, or the step, to plan for; none for the step after the last of the engagement table.
+        ignore_later: whether rows from then on are left out rather than refused.
+    """
+
+    by_week: bool
+    step_days: int
+    date_format: str | None
+    start: date | int | None
+    plan: date | int | None
+    ignore_later: bool
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How many people can be called in a step: altogether, and of each group if ``per_group`` is not empty."""
+
+    total: int
+    group: str | None
+    per_group: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class NeverCall:
+    """People with one of these values in this column are never called."""
+
+    column: str
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Who may be called.
+
+    Attributes:
+        never_call: people who may not, whatever a call would gain.
+        cool_down: steps after a call in which the same person is not called again.
+        max_calls: calls a person gets at most, over the whole programme; none for no limit.
+        min_observed: steps in which a person must have been observed to be called.
+    """
+
+    never_call: tuple[NeverCall, ...]
+    cool_down: int
+    max_calls: int | None
+    min_observed: int
+
+
+@dataclass(frozen=True)
+class Outage:
+    """A step is an outage if its observed share is below (1 − drop) × the median of the ``window`` steps before."""
+
+    drop: float
+    window: int
+
+
+@dataclass(frozen=True)
+class ProgrammeSettings:
+    """A checked ``programme.toml``."""
+
+    name: str
+    path: Path
+    time: Time
+    beneficiaries: BeneficiariesTable
+    engagement: EngagementTable
+    interventions: InterventionsTable
+    budget: Budget
+    rules: Rules
+    outage: Outage

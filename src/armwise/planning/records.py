@@ -1,0 +1,126 @@
+"""The call logs: every attempt and every intervention, by person and by day or step."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from armwise.data import discretise
+from armwise.planning.cells import check_ids, to_flags, to_seconds, to_states, to_steps_or_days
+from armwise.planning.findings import MOST_SHOWN, Findings, Table
+from armwise.planning.people import People
+from armwise.planning.programme import EngagementTable, InterventionsTable, Source, Time
+from armwise.planning.tables import read_table
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """Rows of a log that could be understood.
+
+    Attributes:
+        table: as read, for findings about its rows.
+        when_column: the name of the column of dates or weeks.
+        rows: ``person`` (place in the order of ids; null if unknown), ``when`` (day or step; null if unreadable),
+            and ``state`` (null if the call did not connect) or ``counts`` (whether the call was made).
+    """
+
+    table: Table
+    when_column: str
+    rows: pl.DataFrame
+
+
+def read_engagement(section: EngagementTable, time: Time, people: People | None, findings: Findings) -> Records | None:
+    """Every attempt to reach a person, as a state if the call connected."""
+    columns = [name for name in (section.when, section.seconds, section.state, section.connected) if name]
+    table = _read(section.source, section.id, columns, "table-empty", findings)
+    if table is None:
+        return None
+    check_ids(table, findings)
+    connected = None
+    if section.connected is not None and section.connected in table.frame.columns:
+        kinds = ("connected-empty", "connected-unknown")
+        connected = to_flags(table, section.connected, section.yes, section.no, kinds, findings)
+    states = _states(table, section, connected, findings)
+    return _records(table, section.when, time, people, findings, states)
+
+
+def _states(table: Table, section: EngagementTable, connected: pl.Series | None, findings: Findings) -> pl.Series:
+    """The state of each attempt. States rise with the seconds, so the longest call of a step is its highest state."""
+    nothing = pl.Series("state", [None] * table.frame.height, dtype=pl.Int16)
+    measure = section.seconds or section.state
+    if measure not in table.frame.columns:
+        return nothing
+    if section.seconds is None:
+        states = to_states(table, str(measure), section.num_states, connected, findings)
+        return states.cast(pl.Int16).alias("state")
+    seconds = to_seconds(table, section.seconds, connected, findings)
+    levels, seen = discretise(seconds.cast(pl.Float64).to_numpy(), section.thresholds)
+    return pl.Series("state", levels.astype(np.int16)).set(pl.Series(~seen), None)
+
+
+def read_interventions(
+    section: InterventionsTable, time: Time, people: People | None, findings: Findings
+) -> Records | None:
+    """Every call by a health worker that is to count."""
+    columns = [name for name in (section.when, section.status) if name]
+    table = _read(section.source, section.id, columns, "table-no-calls", findings)
+    if table is None:
+        return None
+    check_ids(table, findings)
+    counts = pl.Series("counts", np.ones(table.frame.height, dtype=bool))
+    if section.status is not None and section.status in table.frame.columns:
+        kinds = ("status-empty", "status-unknown")
+        delivered = to_flags(table, section.status, section.delivered, section.planned, kinds, findings)
+        counts = (delivered.fill_null(False) | section.count_planned).alias("counts")
+    return _records(table, section.when, time, people, findings, counts)
+
+
+def _read(source: Source, id_column: str, columns: list[str], if_empty: str, findings: Findings) -> Table | None:
+    table = read_table(source, id_column, tuple(columns), findings)
+    if table is not None and table.frame.height == 0 and table.complete:
+        findings.add(if_empty, table.file)
+    return table
+
+
+def _records(
+    table: Table, when_column: str, time: Time, people: People | None, findings: Findings, value: pl.Series
+) -> Records | None:
+    if when_column not in table.frame.columns:
+        _places(table, people, findings)
+        return None
+    when = to_steps_or_days(table, when_column, time, findings).cast(pl.Int32).alias("when")
+    person = _places(table, people, findings)
+    return Records(table, when_column, pl.DataFrame([person, when, value]))
+
+
+def _places(table: Table, people: People | None, findings: Findings) -> pl.Series:
+    """Each row's place among the people, null if it has none there."""
+    ids = table[table.id_column].alias("id")
+    if people is None:
+        return pl.Series("person", [None] * len(ids), dtype=pl.Int32)
+    known = pl.DataFrame([people.ids.alias("id"), pl.Series("person", np.arange(len(people.ids), dtype=np.int32))])
+    places = ids.to_frame().join(known, on="id", how="left", maintain_order="left")["person"]
+    if people.complete:
+        _note_unknown(table, ids, places, people, findings)
+    return places
+
+
+def _note_unknown(table: Table, ids: pl.Series, places: pl.Series, people: People, findings: Findings) -> None:
+    """Note ids nobody has; where only zeros or capitals differ, say whose they seem to be."""
+    unknown = (places.is_null() & ids.is_not_null() & (ids.str.strip_chars() != "")).arg_true()
+    if not len(unknown):
+        return
+    plain = dict(zip(_plain(people.ids).to_list(), people.ids.to_list(), strict=True))
+    shown = unknown.head(MOST_SHOWN)
+    for number, place in enumerate(shown):
+        near = plain.get(_plain(ids[place : place + 1])[0])
+        remedy = None if near is None else f"It seems to be {near!r}: make zeros, spaces and capitals agree."
+        rest = len(unknown) - len(shown) if number == len(shown) - 1 else 0
+        row = table.rows[place]
+        findings.add(
+            "id-unknown", table.file, row=row, column=table.id_column, value=ids[place], remedy=remedy, count=1 + rest
+        )
+
+
+def _plain(ids: pl.Series) -> pl.Series:
+    return ids.str.strip_chars().str.to_lowercase().str.strip_chars_start("0").str.replace(r"\.0+$", "")

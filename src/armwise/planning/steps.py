@@ -1,0 +1,148 @@
+"""From days to steps: where the first begins, which one is planned, and which rows lie outside."""
+
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+import polars as pl
+
+from armwise.planning.findings import Findings
+from armwise.planning.people import People
+from armwise.planning.programme import Time
+from armwise.planning.records import Records
+
+MOST_STEPS = 1000
+EPOCH = date(1970, 1, 1)
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """Steps counted from 0.
+
+    Attributes:
+        origin: the first day of step 0 since 1970, or its number in the programme's own count.
+        step_days: length of a step.
+        plan: the day, or the programme's step, of the plan.
+        num_steps: steps before the one that is planned.
+        by_week: whether the programme numbers its steps itself.
+    """
+
+    origin: int
+    step_days: int
+    plan: int
+    num_steps: int
+    by_week: bool
+
+    def steps(self, when: pl.Series) -> pl.Series:
+        """The step of each day; negative before the first."""
+        return (when - self.origin) // self.step_days
+
+    def label(self, step: int) -> str:
+        """A step in the programme's own words."""
+        first = self.origin + step * self.step_days
+        return f"week {first}" if self.by_week else f"the step from {EPOCH + timedelta(days=first)}"
+
+
+def make_calendar(time: Time, engagement: Records, findings: Findings) -> Calendar | None:
+    """The calendar that the settings and the engagement table make; none if there is no readable date."""
+    when = engagement.rows["when"].drop_nulls()
+    start, plan = _number(time.start), _number(time.plan)
+    if when.is_empty() and (start is None or plan is None):
+        return None
+    first, last = _bounds(when)
+    origin = _origin(first, time) if start is None else start
+    if plan is None:
+        plan = origin + ((last - origin) // time.step_days + 1) * time.step_days
+    num_steps = (plan - origin) // time.step_days
+    calendar = Calendar(origin, time.step_days, plan, num_steps, time.by_week)
+    if num_steps > MOST_STEPS:
+        value = " to ".join(calendar.label(step).removeprefix("the step from ") for step in (0, num_steps - 1))
+        what = f"There are {num_steps:,} steps from the first to the last, more than {MOST_STEPS:,}."
+        findings.add("time-span", engagement.table.file, column=engagement.when_column, value=value, what=what)
+        return None
+    if num_steps < 1:
+        _note_later(engagement, calendar, time, findings)
+        if time.ignore_later:
+            findings.add("nothing-observed", engagement.table.file, what="No row lies before the plan.")
+        return None
+    return calendar
+
+
+def _bounds(when: pl.Series) -> tuple[int, int]:
+    return (0, 0) if when.is_empty() else (int(when.min()), int(when.max()))  # type: ignore[arg-type]
+
+
+def _origin(first: int, time: Time) -> int:
+    """Weeks begin on a Monday, so that a new row does not move all the others; other steps at the first date."""
+    monday_first = not time.by_week and time.step_days % 7 == 0
+    return first - (first + 3) % 7 if monday_first else first  # 1970-01-01 was a Thursday
+
+
+def _number(day: date | int | None) -> int | None:
+    return (day - EPOCH).days if isinstance(day, date) else day
+
+
+def rows_of_attempts(
+    engagement: Records, calendar: Calendar, time: Time, people: People, findings: Findings
+) -> tuple[pl.DataFrame, int]:
+    """The attempts that lie in a step and after enrolment, with their ``step``; and how many do not."""
+    rows = engagement.rows.with_columns(step=calendar.steps(engagement.rows["when"]))
+    _note_later(engagement, calendar, time, findings)
+    early, unfinished = rows["step"] < 0, (rows["step"] == calendar.num_steps) & (rows["when"] < calendar.plan)
+    before = _before_enrolment(rows, calendar, people) & (rows["step"] >= 0)
+    file, column = engagement.table.file, engagement.when_column
+    for kind, bad in (
+        ("row-before-start", early),
+        ("row-unfinished-step", unfinished),
+        ("row-before-enrolment", before),
+    ):
+        _note_left_out(kind, file, column, bad, findings)
+    inside = rows["step"].is_between(0, calendar.num_steps - 1) & ~before
+    kept = rows.filter(inside.fill_null(False) & rows["person"].is_not_null())
+    return kept, rows.height - kept.height
+
+
+def rows_of_calls(
+    interventions: Records, calendar: Calendar, time: Time, people: People, findings: Findings
+) -> pl.DataFrame:
+    """The calls made before the plan, each once, with their ``step``, which is negative before the first."""
+    rows = interventions.rows.with_columns(step=calendar.steps(interventions.rows["when"]))
+    # A call that is planned for later is what a plan is; only one that was made cannot lie in the future.
+    _note_later(interventions, calendar, time, findings, rows["counts"])
+    before = _before_enrolment(rows, calendar, people)
+    file, column = interventions.table.file, interventions.when_column
+    _note_left_out("row-before-enrolment", file, column, before & rows["counts"], findings)
+    kept = rows.filter(rows["counts"] & (rows["when"] < calendar.plan).fill_null(False) & ~before)
+    kept = kept.drop_nulls("person")
+    calls = kept.unique(["person", "when"], maintain_order=True)
+    if calls.height < kept.height:
+        what = f"{kept.height - calls.height:,} rows repeat a call of the same person and date; each call counts once."
+        findings.add("intervention-repeated", file, what=what)
+    return calls
+
+
+def _note_later(
+    records: Records, calendar: Calendar, time: Time, findings: Findings, among: pl.Series | None = None
+) -> None:
+    later = records.rows["when"] >= calendar.plan
+    if not time.ignore_later:
+        findings.rows("row-after-plan", records.table, records.when_column, later if among is None else later & among)
+
+
+def _before_enrolment(rows: pl.DataFrame, calendar: Calendar, people: People) -> pl.Series:
+    """Rows in a step before the one in which the person was enrolled."""
+    if people.enrolled is None:
+        return rows["step"].is_null() & False
+    enrolled = calendar.steps(people.enrolled).gather(rows["person"])
+    return (rows["step"] < enrolled).fill_null(False)
+
+
+def _note_left_out(kind: str, file: str, column: str, bad: pl.Series, findings: Findings) -> None:
+    number = int(bad.sum())
+    if number:
+        words = {
+            "row-before-start": "lie before the first step",
+            "row-before-enrolment": "are from before the person was enrolled",
+            "row-unfinished-step": "lie in the step in which the plan is made, which is not over",
+        }
+        what = f"{number:,} {'rows' if number > 1 else 'row'} {words[kind]}; left out."
+        findings.add(kind, file, column=column, what=what)

@@ -1,0 +1,231 @@
+"""Reading a table, CSV, Excel or Parquet, with every cell as text: an id keeps its zeros, a wrong cell its wording."""
+
+import difflib
+import io
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import fastexcel
+import numpy as np
+import polars as pl
+
+from armwise.planning.csv_file import RawTable, read_csv
+from armwise.planning.findings import Findings, Table
+from armwise.planning.programme import Source
+
+EXCEL = (".xlsx", ".xlsm", ".xls")
+ZIP, OLD_OFFICE, PARQUET, GZIP = b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"PAR1", b"\x1f\x8b"
+
+
+def read_table(source: Source, id_column: str, columns: tuple[str, ...], findings: Findings) -> Table | None:
+    """The named columns of a table, as text.
+
+    Args:
+        source: where it is.
+        id_column: the column of ids.
+        columns: the others.
+        findings: where problems of the file are noted.
+
+    Returns:
+        The table with those of the columns that exist; none if the file cannot be read or has no column of ids.
+    """
+    raw = _read_bytes(source, findings)
+    if raw is None:
+        return None
+    wanted = tuple(dict.fromkeys((id_column, *columns)))
+    table = _read_kind(source, raw, wanted, findings)
+    if table is None:
+        return None
+    _check_columns(source, table.header, wanted, findings)
+    if id_column not in table.header:
+        return None
+    return _sound_rows(source.name, table, id_column)
+
+
+def _sound_rows(file: str, table: RawTable, id_column: str) -> Table:
+    """The table without its ragged rows: in their columns may stand what is personal, or anything."""
+    rows = pl.Series(np.arange(table.frame.height, dtype=np.int32) + table.first_row)
+    if not table.ragged:
+        return Table(file, table.frame, rows, id_column)
+    sound = np.ones(table.frame.height, dtype=bool)
+    sound[list(table.ragged)] = False
+    return Table(file, table.frame.filter(sound), rows.filter(sound), id_column, complete=False)
+
+
+def _read_bytes(source: Source, findings: Findings) -> bytes | None:
+    try:
+        mode = source.path.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            # Reading a pipe or a device may never end.
+            findings.add("file-unreadable", source.name, what="This is not an ordinary file.")
+            return None
+        raw = source.path.read_bytes()
+    except FileNotFoundError:
+        findings.add("file-missing", source.name, remedy=_similar_file(source))
+    except IsADirectoryError:
+        findings.add("file-is-folder", source.name)
+    except OSError as error:
+        findings.add("file-unreadable", source.name, what=f"The file cannot be opened: {error.strerror}.")
+    except ValueError:  # a NUL in the path
+        findings.add("file-missing", source.name)
+    else:
+        if raw:
+            return raw
+        findings.add("file-empty", source.name)
+    return None
+
+
+def _similar_file(source: Source) -> str | None:
+    folder = source.path.parent
+    if not folder.is_dir():
+        return f"The folder {folder.name!r} does not exist either. Paths start from the folder of programme.toml."
+    names = os.listdir(folder) if os.access(folder, os.R_OK) else []
+    near = difflib.get_close_matches(source.path.name, names, 1)
+    return f"Did you mean {near[0]!r}?" if near else None
+
+
+def _read_kind(source: Source, raw: bytes, wanted: tuple[str, ...], findings: Findings) -> RawTable | None:
+    suffix = source.path.suffix.lower()
+    if source.sheet is not None and suffix not in EXCEL:
+        findings.add("sheet-missing", source.name, what="Only workbooks have sheets.", remedy="Remove 'sheet'.")
+    if suffix == ".parquet":
+        return _read_parquet(source, raw, wanted, findings)
+    if suffix in EXCEL:
+        return _read_excel(source, raw, wanted, findings)
+    if suffix in (".csv", ".tsv", ".txt"):
+        return None if _is_other_kind(source.name, raw, findings) else read_csv(source, raw, wanted, findings)
+    findings.add("file-kind", source.name)
+    return None
+
+
+def _is_other_kind(file: str, raw: bytes, findings: Findings) -> bool:
+    """Whether something else than text hides behind the name of a CSV file."""
+    kinds = {
+        ZIP: ("an Excel workbook or a zip file", "Name it .xlsx if it is a workbook, otherwise unpack it."),
+        OLD_OFFICE: ("an old Excel workbook", "Name it .xls."),
+        PARQUET: ("a Parquet file", "Name it .parquet."),
+        GZIP: ("a compressed file", "Unpack it: gunzip."),
+        b"%PDF": ("a PDF document", "Export the table itself."),
+        b"<": ("a web page or XML", "Export the table itself; a login page may have been saved in its place."),
+    }
+    for start, (name, remedy) in kinds.items():
+        if raw.lstrip(b"\xef\xbb\xbf \r\n").startswith(start):
+            findings.add("file-kind", file, what=f"By its content, this is {name}.", remedy=remedy)
+            return True
+    return False
+
+
+def _read_parquet(source: Source, raw: bytes, wanted: tuple[str, ...], findings: Findings) -> RawTable | None:
+    try:
+        with _panics_unprinted():
+            schema = pl.read_parquet_schema(io.BytesIO(raw))
+            names = [name for name in schema if name in wanted]
+            frame = pl.read_parquet(io.BytesIO(raw), columns=names)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        findings.add("file-damaged", source.name, what="This is not a complete Parquet file.")
+        return None
+    columns = [_as_text(source.name, frame[name], findings) for name in names]
+    return RawTable(tuple(schema), pl.DataFrame(columns), 1)
+
+
+def _as_text(file: str, column: pl.Series, findings: Findings) -> pl.Series:
+    """A typed column as it would stand in a CSV file."""
+    kind = column.dtype
+    if kind.is_nested() or kind in (pl.Binary, pl.Object):
+        findings.add("file-kind", file, column=column.name, what=f"A column of type {kind} is not read.")
+        return pl.Series(column.name, [None] * len(column), dtype=pl.String)
+    if isinstance(kind, pl.Datetime):
+        return column.dt.strftime("%Y-%m-%d %H:%M:%S")
+    if kind.is_float():
+        # 12.0 was a whole number before a missing value beside it made the column a float.
+        whole = (column == column.round()) & (column.abs() < 2**53)
+        text = column.fill_nan(None).cast(pl.String)
+        return text.zip_with(~whole.fill_null(False), column.cast(pl.Int64, strict=False).cast(pl.String))
+    return column.cast(pl.String).replace("", None)
+
+
+def _read_excel(source: Source, raw: bytes, wanted: tuple[str, ...], findings: Findings) -> RawTable | None:
+    try:
+        with _panics_unprinted():
+            book = fastexcel.read_excel(raw)
+            sheet = _choose_sheet(source, book.sheet_names, findings)
+            if sheet is None:
+                return None
+            cells = book.load_sheet(sheet, header_row=None, skip_rows=0, dtypes="string").to_polars()
+    except (fastexcel.FastExcelError, pl.exceptions.PanicException):
+        what = "This is not a complete Excel workbook, or it is protected by a password."
+        findings.add("file-damaged", source.name, what=what)
+        return None
+    filled = cells.select(pl.any_horizontal(pl.all().is_not_null())).to_series() if cells.width else pl.Series([False])
+    top = filled.arg_max() if filled.any() else None
+    if top is None:
+        findings.add("file-empty", source.name, what=f"The sheet {sheet!r} is empty.")
+        return None
+    header = tuple("" if name is None else str(name) for name in cells.row(top))
+    places = [place for place, name in enumerate(header) if name in wanted and header.index(name) == place]
+    frame = cells[top + 1 :].select(pl.nth(place).alias(header[place]) for place in places)
+    return RawTable(header, frame.with_columns(pl.all().replace("", None)), top + 2)
+
+
+@contextmanager
+def _panics_unprinted() -> Iterator[None]:
+    """Keep stderr quiet: a reader written in Rust prints its panics there before Python can turn them into findings."""
+    saved, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(saved, 2)
+        os.close(saved)
+        os.close(nowhere)
+
+
+def _choose_sheet(source: Source, names: list[str], findings: Findings) -> str | None:
+    listed = ", ".join(repr(name) for name in names)
+    if source.sheet is None and len(names) == 1:
+        return names[0]
+    if source.sheet is None:
+        remedy = f'Say which one: sheet = "{names[0]}".' if names else None
+        findings.add("sheet-choice", source.name, what=f"The workbook has the sheets {listed}.", remedy=remedy)
+    elif source.sheet in names:
+        return source.sheet
+    else:
+        remedy = f"Correct 'sheet'; there are {listed}."
+        findings.add("sheet-missing", source.name, value=source.sheet, remedy=remedy)
+    return None
+
+
+def _check_columns(source: Source, header: tuple[str, ...], wanted: tuple[str, ...], findings: Findings) -> None:
+    for name in wanted:
+        if header.count(name) > 1:
+            findings.add("column-duplicate", source.name, row=1, column=name)
+    missing = [name for name in wanted if name not in header]
+    # Nothing familiar and a digit: more probably a person's row than a header.
+    strange = len(missing) == len(wanted) and any(re.search(r"\d", name) for name in header)
+    if missing and (strange or _looks_like_data(header)):
+        # The cells of a first row of data may be personal, so they are not listed.
+        findings.add("header-missing", source.name, row=1, remedy=f"Add a row of names above: {', '.join(wanted)}.")
+        return
+    for name in missing:
+        findings.add("column-missing", source.name, column=name, remedy=_similar_column(name, header))
+
+
+def _looks_like_data(header: tuple[str, ...]) -> bool:
+    return any(re.fullmatch(r"[\s\d.,:/+-]*\d[\s\d.,:/+-]*", name) for name in header)
+
+
+def _similar_column(name: str, header: tuple[str, ...]) -> str:
+    for other in header:
+        if other.strip().lower() == name.strip().lower():
+            return f"There is {other!r}: make spaces and capitals agree."
+    near = difflib.get_close_matches(name, header, 1)
+    if near:
+        return f"Did you mean {near[0]!r}?"
+    # Digits in a name are a sign that data slipped into the header, with what is personal.
+    if any(re.search(r"\d{3}", other) for other in header):
+        return "Correct the name in programme.toml or in the file."
+    listed = ", ".join(header[:12]) + (f" and {len(header) - 12} more" if len(header) > 12 else "")
+    return f"Correct the name in programme.toml or in the file, which has {listed}."

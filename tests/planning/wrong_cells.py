@@ -1,0 +1,193 @@
+"""Ways for a cell to be wrong."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.planning.cases import CALLS, PEOPLE, TOML, VISITS, Case, edit, setting
+from tests.planning.small import BENEFICIARIES, PROGRAMME, edited
+
+IDS = [
+    edit(f"{words} in {file}", file, old, new, kind, row, says)
+    for file, row, prefix in ((PEOPLE, 3, "0002,Bina"), (CALLS, 4, "0002,2024-01-02"), (VISITS, 3, "0002,2024"))
+    for words, cell, kind, says in (
+        ("empty id", "", "id-empty", "empty"),
+        ("blank id", "  ", "id-empty", "empty"),
+        ("space before an id", " 0002", "id-spaces", "spaces"),
+        ("space after an id", "0002 ", "id-spaces", "spaces"),
+        ("hard space after an id", "0002\u00a0", "id-spaces", "spaces"),
+        ("scientific id", "1.23E+09", "id-scientific", "formatted as text"),
+        ("scientific id with a comma", '"1,23E+09"', "id-scientific", "formatted as text"),
+        ("decimal id", "2.0", "id-decimal", "formatted as text"),
+        ("missing value as an id", "NA", "id-placeholder", "missing"),
+        ("spreadsheet error as an id", "#REF!", "id-placeholder", "missing"),
+        ("invisible character in an id", "00\u200b02", "id-characters", "invisible"),
+        ("NUL in an id", "00\x0002", "id-characters", "invisible"),
+        ("line end in an id", '"00\n02"', "id-characters", "invisible"),
+    )
+    for old, new in ((prefix, prefix.replace("0002", cell)),)
+] + [
+    edit("duplicate person", PEOPLE, "0003,", "0001,", "id-duplicate", 4, "'0001'"),
+    edit("duplicate row of a person", PEOPLE, "0002,", BENEFICIARIES.splitlines()[1] + "\n0002,", "id-duplicate", 3),
+    edit("blank line", PEOPLE, "0002,", "\n0002,", "id-empty", 3),
+    edit(
+        "row of totals", CALLS, "0001,2024-01-15,yes,5\n", "0001,2024-01-15,yes,5\n,,,184\n", "id-empty", 11, "totals"
+    ),
+    edit("unknown person", CALLS, "0003,", "0033,", "id-unknown", 5, "Add the person"),
+    edit("lost zeros", CALLS, "0003,", "3,", "id-unknown", 5, "'0003'"),
+    edit("lost zeros in interventions", VISITS, "0004,", "4,", "id-unknown", 4, "'0004'"),
+]
+
+TIMES = [
+    edit(
+        f"{words} in {file}",
+        file,
+        old,
+        old.replace("2024-01-05" if file == VISITS else "2024-01-04", cell),
+        kind,
+        row,
+        says,
+    )
+    for file, row, old in ((CALLS, 5, "0003,2024-01-04"), (VISITS, 2, "0001,2024-01-05"))
+    for words, cell, kind, says in (
+        ("empty date", "", "date-empty", "empty"),
+        ("ambiguous date", "04/01/2024", "date-ambiguous", 'date_format = "%d/%m/%Y" or'),
+        ("ambiguous date with points", "4.1.2024", "date-ambiguous", "%d.%m.%Y"),
+        ("ambiguous date of two digits", "04/01/24", "date-ambiguous", "%d/%m/%y"),
+        ("day first", "24/01/2024", "date-ambiguous", 'set date_format = "%d/%m/%Y"'),
+        ("month first", "01/24/2024", "date-ambiguous", 'set date_format = "%m/%d/%Y"'),
+        ("date in words", "4 January 2024", "date-invalid", "2024-01-31"),
+        ("no such day", "2024-02-30", "date-invalid", "2024-01-31"),
+        ("no such month", "2024-13-01", "date-invalid", "2024-01-31"),
+        ("number of a day", "45295", "date-invalid", "spreadsheet"),
+        ("date without dashes", "20240104", "date-invalid", "2024-01-31"),
+        ("text as a date", "yesterday", "date-invalid", "2024-01-31"),
+        ("year too early", "1899-12-30", "date-year", "year"),
+        ("year too late", "2204-01-04", "date-year", "year"),
+        ("date after the plan", "2024-01-23", "row-after-plan", "later_rows"),
+        ("date of the plan", "2024-01-22", "row-after-plan", "later_rows"),
+    )
+] + [
+    edit("enrolled on no day", PEOPLE, "Opted out,2024-01-02", "Opted out,2024-01-32", "date-invalid", 4),
+    edit("enrolled never", PEOPLE, "Opted out,2024-01-02", "Opted out,", "date-empty", 4),
+    Case(
+        "too long a span",
+        lambda folder: (
+            (folder / TOML).write_text(edited(TOML, "plan_date = 2024-01-22", ""))
+            and (folder / CALLS).write_text(edited(CALLS, "2024-01-01", "1991-01-01"))
+            and None
+        ),
+        "time-span",
+        CALLS,
+        None,
+        "1990-12-31 to 2024-01-15",
+    ),
+    setting("plan before all rows", "2024-01-22", "2023-12-01", "row-after-plan", "later_rows", 2)._replace(file=CALLS),
+    setting("format disagrees", "step_days = 7", 'date_format = "%d/%m/%Y"', "date-invalid", "31/01/2024", 2)._replace(
+        file=CALLS
+    ),
+    Case(
+        "two-digit years in a format of four",
+        lambda folder: (
+            (folder / TOML).write_text(edited(TOML, "step_days = 7", 'date_format = "%d/%m/%Y"'))
+            and (folder / CALLS).write_text(edited(CALLS, "2024-01-04", "04/01/24"))
+            and None
+        ),
+        "date-year",
+        CALLS,
+        5,
+        "four digits",
+    ),
+]
+
+ENGAGEMENTS = [
+    edit(words, CALLS, "0003,2024-01-04,yes,30", f"0003,2024-01-04,{cells}", kind, 5, says)
+    for words, cells, kind, says in (
+        ("negative seconds", "yes,-3", "seconds-negative", "'-3'"),
+        ("seconds in words", "yes,half a minute", "seconds-invalid", "'half a minute'"),
+        ("seconds with a unit", "yes,30s", "seconds-invalid", "35.5"),
+        ("seconds as minutes", "yes,0:30", "seconds-invalid", "1:05 is 65"),
+        ("seconds with a comma", 'yes,"30,5"', "seconds-invalid", "decimal point"),
+        ("seconds are nan", "yes,nan", "seconds-invalid", "nan"),
+        ("seconds are infinite", "yes,inf", "seconds-invalid", "inf"),
+        ("seconds are an error", "yes,#DIV/0!", "seconds-invalid", "#DIV/0!"),
+        ("a formula as seconds", "yes,=1+1", "seconds-invalid", "=1+1"),
+        ("milliseconds", "yes,3000000", "seconds-too-long", "milliseconds"),
+        ("connected without seconds", "yes,", "seconds-empty", "0 if nobody"),
+        ("listened without being connected", "no,30", "seconds-not-connected", "did not connect"),
+        ("connected empty", ",30", "connected-empty", "yes or no"),
+        ("connected blank", " ,30", "connected-empty", "yes or no"),
+        ("connected unknown", "maybe,30", "connected-unknown", "'maybe'"),
+        ("connected is a number", "2,30", "connected-unknown", "'2'"),
+    )
+] + [
+    setting(
+        "everything is later than the plan",
+        "plan_date = 2024-01-22",
+        'plan_date = 2023-12-01\nlater_rows = "ignore"',
+        "nothing-observed",
+        "before the plan",
+        None,
+    )._replace(file=CALLS),
+    Case(
+        "nobody was ever reached",
+        lambda folder: (folder / CALLS).write_text("id,date,connected,seconds\n0001,2024-01-01,no,\n") and None,
+        "nothing-observed",
+        CALLS,
+        None,
+        "connected",
+    ),
+]
+
+
+def _with_states(cell: str) -> Callable[[Path], None]:
+    settings = edited(TOML, 'seconds = "seconds"\nthresholds = [30]', 'state = "seconds"\nnum_states = 3')
+    rows = f"id,date,connected,seconds\n0001,2024-01-01,yes,2\n0001,2024-01-08,yes,{cell}\n"
+    return lambda folder: (folder / TOML).write_text(settings) and (folder / CALLS).write_text(rows) and None
+
+
+def _with_weeks(cell: str) -> Callable[[Path], None]:
+    settings = (
+        PROGRAMME.replace('date = "date"', 'week = "date"')
+        .replace("step_days = 7\nplan_date = 2024-01-22", "plan_week = 3")
+        .replace('enrolled = "enrolled"\n', "")
+    )
+
+    def spoil(folder: Path) -> None:
+        (folder / TOML).write_text(settings)
+        (folder / CALLS).write_text(f"id,date,connected,seconds\n0001,0,yes,45\n0002,{cell},yes,2\n")
+        (folder / VISITS).write_text("id,date,status\n0001,1,delivered\n")
+
+    return spoil
+
+
+STATES_AND_WEEKS = [
+    Case(f"state {words}", _with_states(cell), kind, CALLS, 3, says)
+    for words, cell, kind, says in (
+        ("too high", "3", "state-invalid", "from 0 to 2"),
+        ("negative", "-1", "state-invalid", "from 0 to 2"),
+        ("a fraction", "0.5", "state-invalid", "'0.5'"),
+        ("a word", "engaged", "state-invalid", "'engaged'"),
+        ("empty", "", "state-empty", "connected"),
+    )
+] + [
+    Case(f"week {words}", _with_weeks(cell), kind, CALLS, 3, says)
+    for words, cell, kind, says in (
+        ("empty", "", "week-empty", "empty"),
+        ("a word", "first", "week-invalid", "'first'"),
+        ("a fraction", "1.5", "week-invalid", "'1.5'"),
+        ("negative", "-1", "week-invalid", "'-1'"),
+        ("a date", "2024-01-08", "week-invalid", "look like dates"),
+        ("of the plan", "3", "row-after-plan", "later_rows"),
+        ("far away", "20240108", "row-after-plan", "later_rows"),
+    )
+]
+
+OTHERS = [
+    edit("status empty", VISITS, "2024-01-05,delivered", "2024-01-05,", "status-empty", 2),
+    edit("status unknown", VISITS, "2024-01-05,delivered", "2024-01-05,perhaps", "status-unknown", 2, "'perhaps'"),
+    edit("age in words", PEOPLE, ",31,", ",thirty,", "feature-number", 3, "'thirty'"),
+    edit("age of nan", PEOPLE, ",31,", ",NaN,", "feature-number", 3, "'NaN'"),
+    edit("no group", PEOPLE, "urdu,south", "urdu,", "group-empty", 3),
+    edit("group without a budget", PEOPLE, "urdu,south", "urdu,west", "group-without-budget", 3, "'west'"),
+    setting("group without people", "south = 1", "soutth = 1", "group-without-people", "'south'", None),
+]
