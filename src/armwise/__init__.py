@@ -6,6 +6,8 @@ The public names, once and flat; where each lives is in ``docs/design.md``.
 from armwise.data import (
     Cohorts,
     Domain,
+    Encoded,
+    Encoder,
     Features,
     Partition,
     Programme,
@@ -60,6 +62,8 @@ __all__ = [
     "CvxpyMixture",
     "DecDFL",
     "Domain",
+    "Encoded",
+    "Encoder",
     "EntropyMixture",
     "Features",
     "InvalidInputError",

@@ -51,3 +51,15 @@ def test_features_pass_through_jit_and_vmap(rng):
 def test_malformed_features_are_refused(arguments, part):
     with pytest.raises(InvalidInputError, match=part):
         Features(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("kept", "given"), [("uint8", "uint8"), ("uint16", "uint16"), ("int32", "uint32"), ("int32", "int64")]
+)
+def test_small_unsigned_codes_stay_small(kept, given):
+    codes = np.array([[0, 3], [1, 0]], given)
+    features = Features(codes=codes, levels=(2, 4))
+    assert features.codes.dtype == kept
+    np.testing.assert_array_equal(one_hot(features), one_hot(Features(codes=codes.tolist(), levels=(2, 4))))
+    with pytest.raises(InvalidInputError, match="arm 0, column 1 has 3"):
+        Features(codes=codes, levels=(2, 3))

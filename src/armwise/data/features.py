@@ -6,9 +6,9 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Integer
 
-from armwise.data.checks import as_whole_numbers, check_shape, refuse_first
+from armwise.data.checks import as_whole_numbers, check_shape, refuse_first, to_numpy
 from armwise.errors import InvalidInputError
 from armwise.rmab.checks import as_float_array, check_count, check_finite, is_concrete
 
@@ -22,6 +22,7 @@ class Features(eqx.Module):
     Args:
         numeric: ``[*batch, arms, numeric]``; none by default.
         codes: whole numbers ``[*batch, arms, categorical]``, from 0 to the column's level less one; none by default.
+            Unsigned codes of one or two bytes stay as small as they are, all others become int32.
         levels: how many levels each categorical column has.
 
     Example:
@@ -31,7 +32,7 @@ class Features(eqx.Module):
     """
 
     numeric: Float[Array, "*arms numeric"]
-    codes: Int[Array, "*arms categorical"]
+    codes: Integer[Array, "*arms categorical"]
     levels: tuple[int, ...] = eqx.field(static=True)
 
     def __init__(self, numeric: Any = None, codes: Any = None, levels: Any = ()):
@@ -70,7 +71,7 @@ def _check_numeric(numeric: Any) -> Float[Array, "*arms numeric"]:
     return array
 
 
-def _check_codes(codes: Any, levels: tuple[int, ...]) -> Int[Array, "*arms categorical"]:
+def _check_codes(codes: Any, levels: tuple[int, ...]) -> Integer[Array, "*arms categorical"]:
     if not is_concrete(codes):
         return jnp.asarray(codes)
     shape = np.shape(codes)
@@ -79,11 +80,13 @@ def _check_codes(codes: Any, levels: tuple[int, ...]) -> Int[Array, "*arms categ
             f"codes must have the shape [*batch, arms, {len(levels)}], a column for each of levels, not {list(shape)}."
         )
     axes = _axes(len(shape))
-    array = as_whole_numbers("codes", codes, *axes, remedy="Give a missing value a level of its own.")
+    array = to_numpy("codes", codes)
+    if array.dtype not in (np.uint8, np.uint16):
+        array = as_whole_numbers("codes", codes, *axes, remedy="Give a missing value a level of its own.")
     unknown = array >= np.broadcast_to(np.asarray(levels, dtype=np.int64), array.shape)
     remedy = "Raise the column's level, or map the value to a level for the unknown."
     refuse_first("codes", array, unknown, f"must be below levels = {levels}", *axes, remedy=remedy)
-    return jnp.asarray(array.astype(np.int32))
+    return jnp.asarray(array.astype(np.int32) if array.dtype == np.int64 else array)
 
 
 def _axes(ndim: int) -> tuple[str, ...]:
