@@ -1,7 +1,10 @@
 """Imports point one way: each package uses only those above it in the layout of docs/design.md."""
 
 import ast
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -58,3 +61,16 @@ def test_a_name_that_does_not_exist_is_an_attribute_error():
 def test_public_names_are_sorted_and_exist():
     assert armwise.__all__ == sorted(armwise.__all__, key=lambda name: (not name[0].isupper(), name))
     assert all(hasattr(armwise, name) for name in armwise.__all__)
+
+
+@pytest.mark.parametrize("package", ["data", "evaluation", "losses", "mixtures", "rmab"])
+def test_what_a_package_offers_is_offered_by_armwise(package):
+    assert set(getattr(armwise, package).__all__) <= set(armwise.__all__)
+
+
+def test_importing_starts_no_device_work():
+    """JAX looks for its devices at the first use, and there are none of this kind."""
+    environment = {**os.environ, "JAX_PLATFORMS": "no_such_device"}
+    for code, fails in (("import armwise", False), ("import armwise; armwise.Problem()", True)):
+        run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=False)
+        assert bool(run.returncode) == fails, run.stderr.decode()

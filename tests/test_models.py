@@ -53,6 +53,15 @@ def test_a_linear_model_on_codes_is_the_one_on_the_one_hot_matrix(rng):
     np.testing.assert_allclose(by_code.layer.table, by_column.layer.weights[2:], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize(("dtype", "level"), [(np.uint8, 256), (np.uint16, 1000)])
+def test_small_codes_select_the_same_rows(dtype, level):
+    """Up to the last level that the type can name."""
+    codes = np.arange(level)[:, None]
+    wide, narrow = (Features(codes=values, levels=(level,)) for values in (codes, codes.astype(dtype)))
+    model = Linear(KEY, wide, 2)
+    np.testing.assert_array_equal(model(wide), model(narrow))
+
+
 def test_layers_and_sizes_are_the_papers(rng):
     features = random_features(rng)
     model = MultiLayerPerceptron(KEY, features, 2, width=64, depth=2)

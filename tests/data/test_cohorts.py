@@ -102,7 +102,8 @@ def test_cohorts_are_a_pytree_to_vmap_over():
         ({"budget": [1, 2, 3]}, r"budget must have the shape \[2\]"),
         ({"budget": 0.5}, "budget must be whole numbers, but it has 0.5"),
         ({"budget": [1, -1]}, "cohort 1 has -1"),
-        ({"ids": np.full((2, 3), 2**32)}, r"below 2\^32, but cohort 0, arm 0"),
+        ({"ids": np.full((2, 3), 2**32)}, r"in \[0, 2\^32\), but cohort 0, arm 0 has 4294967296"),
+        ({"ids": [[1, 2, 3], [5, 4, 5]]}, "5 stands for 2 arms in cohort 1, first for arm 0"),
     ],
 )
 def test_malformed_cohorts_are_refused(changes, part):
@@ -122,7 +123,7 @@ def test_malformed_cohorts_are_refused(changes, part):
     [
         ({"size": 24}, "at most the 23 people"),
         ({"size": 0}, "size must be at least 1"),
-        ({"ids": [7] * 23}, "7 stands for 23 people"),
+        ({"ids": [7] * 23}, "7 stands for 23 arms, first for arm 0"),
         ({"seed": -1}, "seed must be at least 0"),
         ({"counts": np.zeros((5, *SHAPE))}, r"counts must have the shape \[23\]"),
     ],

@@ -51,3 +51,14 @@ def test_features_pass_through_jit_and_vmap(rng):
 def test_malformed_features_are_refused(arguments, part):
     with pytest.raises(InvalidInputError, match=part):
         Features(**arguments)
+
+
+@pytest.mark.parametrize("given", ["uint8", "uint16", "int64"])
+@pytest.mark.parametrize(("kept", "most"), [("uint8", 4), ("uint8", 256), ("uint16", 257), ("uint32", 70_000)])
+def test_codes_take_as_few_bytes_as_their_levels_need(kept, most, given):
+    codes = np.array([[0, 3], [1, 0]], given)
+    features = Features(codes=codes, levels=(2, most))
+    assert features.codes.dtype == kept
+    np.testing.assert_array_equal(features.codes, codes)
+    with pytest.raises(InvalidInputError, match="arm 0, column 1 has 3"):
+        Features(codes=codes, levels=(2, 3))

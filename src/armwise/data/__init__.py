@@ -12,12 +12,15 @@ from armwise.data.domains import (
     simulated_programme,
     synthetic,
 )
+from armwise.data.encoding import Encoded, Encoder
 from armwise.data.features import Features, one_hot
 from armwise.data.trajectories import Trajectories, discretise, first_state_shares
 
 __all__ = [
     "Cohorts",
     "Domain",
+    "Encoded",
+    "Encoder",
     "Features",
     "Partition",
     "Programme",

@@ -8,10 +8,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, UInt32
 
-from armwise.data.checks import as_whole_numbers, check_shape, generator, refuse_first, to_numpy
+from armwise.data.checks import as_whole_numbers, check_shape, generator
 from armwise.data.features import Features
 from armwise.errors import InvalidInputError
-from armwise.rmab.checks import as_float_array, check_count, check_distributions, check_finite, is_concrete
+from armwise.rmab.checks import as_float_array, check_count, check_distributions, check_finite, check_ids, is_concrete
 
 
 class Cohorts(eqx.Module):
@@ -22,7 +22,8 @@ class Cohorts(eqx.Module):
         true_transitions: ``[cohorts, arms, states, actions, states]``, what decisions are judged by.
         counts: how often each transition was seen, in the same shape.
         budget: how many people of a cohort can be reached at each step: one number, or one per cohort.
-        ids: a whole number in [0, 2³²) per person, ``[cohorts, arms]``; by default numbered on.
+        ids: a whole number in [0, 2³²) per person, ``[cohorts, arms]``, no two in a cohort the same; by default
+            numbered on.
     """
 
     features: Features
@@ -40,7 +41,7 @@ class Cohorts(eqx.Module):
         people = self.true_transitions.shape[:2]
         check_shape("features", features.numeric.shape[:-1], people, "true_transitions' cohorts and arms")
         self.budget = _check_budget(budget, people[0])
-        self.ids = _check_ids(np.arange(np.prod(people)).reshape(people) if ids is None else ids, people)
+        self.ids = check_ids(ids, people)
 
     @property
     def num_cohorts(self) -> int:
@@ -100,7 +101,7 @@ def partition(
     num_people, arms = features.numeric.shape[0], check_count("size", size, minimum=1)
     if arms > num_people:
         raise InvalidInputError(f"size must be at most the {num_people} people there are, not {arms}.")
-    identity = _check_people_ids(ids, num_people)
+    identity = np.asarray(check_ids(ids, (num_people,)))
     for name, array in (("true_transitions", true_transitions), ("counts", counts)):
         check_shape(name, np.shape(array)[:1], (num_people,), "features' people")
     order = np.argsort(identity)[generator(seed).permutation(num_people)]
@@ -171,23 +172,6 @@ def _check_budget(budget: Any, num_cohorts: int) -> Int[Array, " cohorts"]:
     if array.ndim:
         check_shape("budget", array.shape, (num_cohorts,), "true_transitions' cohorts")
     return jnp.asarray(np.broadcast_to(array, (num_cohorts,)).astype(np.int32))
-
-
-def _check_ids(ids: Any, shape: tuple[int, ...]) -> UInt32[Array, "cohorts arms"]:
-    check_shape("ids", np.shape(ids), shape, "true_transitions' cohorts and arms")
-    array = as_whole_numbers("ids", ids, "cohort", "arm", remedy="Number the people.")
-    refuse_first("ids", array, array >= 2**32, "must be below 2^32", "cohort", "arm", remedy="Hash longer ids first.")
-    return jnp.asarray(array.astype(np.uint32))
-
-
-def _check_people_ids(ids: Any, num_people: int) -> UInt32[np.ndarray, " people"]:
-    given = np.arange(num_people) if ids is None else to_numpy("ids", ids)
-    array = np.asarray(_check_ids(given[None], (1, num_people)))[0]
-    unique, count = np.unique(array, return_counts=True)
-    if len(unique) < num_people:
-        twice = unique[np.argmax(count > 1)]
-        raise InvalidInputError(f"ids must differ, but {twice} stands for {count.max()} people. Number them anew.")
-    return array
 
 
 def _check_index(index: Any, num_cohorts: int) -> None:

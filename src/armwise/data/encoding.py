@@ -1,49 +1,239 @@
-"""Columns of a table as codes: words by their alphabet, numbers by quantiles, a level of its own for the missing."""
+"""From a table's columns to features as codes: learned once, applied to next week's people.
 
+Numbers become levels too, so that a linear model can follow any shape and a missing number needs no imputation.
+"""
+
+import dataclasses
+import itertools
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
-from jaxtyping import Int
 
+from armwise.data.columns import Categories, Column, Numbers, kind_of
 from armwise.data.features import Features
+from armwise.errors import InvalidInputError
+from armwise.rmab.checks import check_count
+
+VERSION = 1
+
+
+class Encoded(NamedTuple):
+    """People as a model sees them.
+
+    Attributes:
+        features: one code per column, each column's last level for what is not known.
+        unseen: by categorical column, how many values were not among the levels learned.
+    """
+
+    features: Features
+    unseen: dict[str, int]
+
+
+@dataclasses.dataclass(frozen=True)
+class Encoder:
+    """How each column of a table becomes a code; immutable, and the same whatever the order of rows.
+
+    Each column has one level more than was learned, the last: unknown. A missing value (null or NaN) has it, and so has
+    a word that was not there to learn from; the latter are counted. Numbers beyond those learned from are in the
+    lowest or the highest level.
+
+    Attributes:
+        columns: those that are encoded, in the order of the codes.
+        dropped: those in which all people had the same code, and which so tell nothing; by name.
+
+    Example:
+        >>> people = pl.DataFrame({"age": [21, 35, None, 28], "phone": ["own", "shared", "own", "own"]})
+        >>> encoder = Encoder.fit(people, num_bins=2)
+        >>> [column.name for column in encoder.columns], encoder.levels
+        (['phone', 'age'], (3, 3))
+        >>> next_week = pl.DataFrame({"phone": ["shared", None, "none"], "age": [90, 20, 30]})
+        >>> encoded = encoder.transform(next_week)
+        >>> encoded.features.codes.tolist(), encoded.unseen
+        ([[1, 1], [2, 0], [2, 1]], {'phone': 1})
+    """
+
+    columns: tuple[Column, ...]
+    dropped: tuple[str, ...]
+
+    @classmethod
+    def fit(
+        cls,
+        table: Any,
+        categorical: Sequence[str] | None = None,
+        numeric: Sequence[str] | None = None,
+        num_bins: int = 4,
+        max_levels: int = 1000,
+    ) -> "Encoder":
+        """Learn from a table.
+
+        Args:
+            table: a Polars DataFrame with one row per person.
+            categorical: columns to tell apart by their text; by default all others of words and booleans.
+            numeric: columns to cut at their quantiles; by default all others of numbers. A number that stands for a
+                word, such as a district's, belongs among the categorical ones; an identifier in neither.
+            num_bins: how many levels of about equal size a column of numbers gets, fewer where quantiles coincide.
+            max_levels: more different words in a column than this are refused: names and identifiers tell nothing
+                of the next person, and should not be kept.
+        """
+        _check_table(table)
+        bins, most = check_count("num_bins", num_bins, minimum=2), check_count("max_levels", max_levels, minimum=1)
+        if table.height == 0:
+            raise InvalidInputError("The table has no rows to learn from. Check the file or the filter it comes from.")
+        words, numbers = _choose(table, categorical, numeric)
+        learned = [_learn(Categories, table[name], most) for name in words]
+        learned += [_learn(Numbers, table[name], bins) for name in numbers]
+        kept = tuple(column for column, varies in learned if varies)
+        return cls(kept, tuple(sorted(column.name for column, varies in learned if not varies)))
+
+    @property
+    def levels(self) -> tuple[int, ...]:
+        """How many levels each column has, the unknown among them."""
+        return tuple(column.unknown + 1 for column in self.columns)
+
+    def transform(self, table: Any) -> Encoded:
+        """The features of the people in a table, row by row: neither other rows nor their order matter.
+
+        Args:
+            table: a Polars DataFrame with the columns learned from, in any order; others are ignored.
+        """
+        _check_table(table)
+        _check_present(table, [column.name for column in self.columns])
+        read = pl.DataFrame([column.read(table[column.name]) for column in self.columns])
+        most = max(self.levels, default=1)
+        dtype = pl.UInt8 if most <= 2**8 else pl.UInt16 if most <= 2**16 else pl.UInt32
+        codes = read.select(column.codes().cast(dtype) for column in self.columns)
+        unseen = {
+            column.name: int((codes[column.name] == column.unknown).sum()) - read[column.name].null_count()
+            for column in self.columns
+            if isinstance(column, Categories)
+        }
+        matrix = codes.to_numpy() if self.columns else np.zeros((table.height, 0), np.uint8)
+        return Encoded(Features(codes=matrix, levels=self.levels), unseen)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything learned, ready for JSON; ``from_dict`` reads it back."""
+        return {
+            "version": VERSION,
+            "columns": [_save(column) for column in self.columns],
+            "dropped": list(self.dropped),
+        }
+
+    @classmethod
+    def from_dict(cls, saved: Any) -> "Encoder":
+        """The encoder that ``to_dict`` wrote down; anything else is refused."""
+        what = "The saved encoder"
+        if isinstance(saved, dict) and saved.get("version", VERSION) != VERSION:
+            raise InvalidInputError(
+                f"{what} has the version {saved['version']!r}, and this armwise reads {VERSION}. Use the armwise that "
+                "wrote it, or fit again."
+            )
+        fields = _fields(what, saved, {"version": int, "columns": list, "dropped": list})
+        columns = tuple(
+            _load(f"Column {place} of the saved encoder", entry) for place, entry in enumerate(fields["columns"])
+        )
+        names = _sequence(f"{what}'s dropped", fields["dropped"], str)
+        _check_no_duplicates([*(column.name for column in columns), *names])
+        return cls(columns, names)
 
 
 def encode(table: pl.DataFrame, categorical: Sequence[str], numeric: Sequence[str], num_bins: int) -> Features:
-    """The columns as categorical features, as the paper's are; columns with a single value are left out.
-
-    Numbers become levels too, so that a linear model can follow any shape and a missing number needs no imputation.
+    """The features of a table that no other will follow: without the level of the unknown where everyone is known.
 
     Args:
         table: one row per person.
-        categorical: columns of text; the levels are the distinct values in alphabetical order.
+        categorical: columns of text.
         numeric: columns of numbers, cut at their quantiles.
         num_bins: how many quantile levels, fewer where quantiles coincide.
     """
-    encoded = [_word_codes(table[name]) for name in categorical]
-    encoded += [_number_codes(table[name], num_bins) for name in numeric]
-    kept = [(codes, level) for codes, level in encoded if level > 1]
-    codes = np.stack([codes for codes, _ in kept], axis=1) if kept else np.zeros((table.height, 0), dtype=int)
-    return Features(codes=codes, levels=tuple(level for _, level in kept))
+    codes = np.asarray(Encoder.fit(table, categorical, numeric, num_bins).transform(table).features.codes)
+    return Features(codes=codes, levels=(codes.max(axis=0).astype(int) + 1).tolist())
 
 
-def _word_codes(column: pl.Series) -> tuple[Int[np.ndarray, " people"], int]:
-    values = column.drop_nulls().unique().sort()
-    codes = np.searchsorted(values.to_numpy(), column.fill_null("").to_numpy())
-    return _with_missing(codes, column.is_null().to_numpy(), len(values))
+def _learn(kind: type[Column], column: pl.Series, detail: int) -> tuple[Column, bool]:
+    """What a column teaches, and whether its people differ at all."""
+    read = kind.read(column)
+    learned = kind.fit(read, detail)
+    return learned, read.to_frame().select(learned.codes()).to_series().n_unique() > 1
 
 
-def _number_codes(column: pl.Series, num_bins: int) -> tuple[Int[np.ndarray, " people"], int]:
-    present = column.drop_nulls().to_numpy()
-    if not len(present):
-        return np.zeros(len(column), dtype=int), 1
-    # A cut at or above the maximum would leave the level above it empty.
-    cuts = np.unique(np.quantile(present, np.arange(1, num_bins) / num_bins, method="lower"))
-    cuts = cuts[cuts < present.max()]
-    codes = np.searchsorted(cuts, column.fill_null(0).to_numpy(), side="left")
-    return _with_missing(codes, column.is_null().to_numpy(), len(cuts) + 1)
+def _choose(
+    table: pl.DataFrame, categorical: Sequence[str] | None, numeric: Sequence[str] | None
+) -> tuple[list[str], list[str]]:
+    """The columns to take as words and as numbers: those named, or all the others of that type."""
+    for name, names in (("categorical", categorical), ("numeric", numeric)):
+        if isinstance(names, str):
+            raise InvalidInputError(f"{name} must be a list of columns, not {names!r}. Write [{names!r}].")
+    named = [*(categorical or ()), *(numeric or ())]
+    _check_no_duplicates(named)
+    _check_present(table, named)
+    open_ended = categorical is None or numeric is None
+    kinds = {name: kind_of(table[name]) for name in table.columns if open_ended and name not in named}
+
+    def chosen(names: Sequence[str] | None, kind: type[Column]) -> list[str]:
+        return list(names) if names is not None else [name for name in kinds if kinds[name] is kind]
+
+    return chosen(categorical, Categories), chosen(numeric, Numbers)
 
 
-def _with_missing(codes: np.ndarray, missing: np.ndarray, num_levels: int) -> tuple[Int[np.ndarray, " people"], int]:
-    """The last level stands for a missing value, if there is any."""
-    return np.where(missing, num_levels, codes), num_levels + bool(missing.any())
+def _check_table(table: Any) -> None:
+    if not isinstance(table, pl.DataFrame):
+        raise InvalidInputError(
+            f"table must be a Polars DataFrame, not {type(table).__name__}. pl.from_pandas, pl.DataFrame and, for a "
+            "LazyFrame, collect make one."
+        )
+
+
+def _check_present(table: pl.DataFrame, names: Sequence[str]) -> None:
+    absent = [name for name in names if name not in table.columns]
+    if absent:
+        raise InvalidInputError(
+            f"The table has no column {', '.join(map(repr, absent))}. Add it, with nulls where nothing is known."
+        )
+
+
+def _check_no_duplicates(names: Sequence[str]) -> None:
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise InvalidInputError(f"Column {twice[0]!r} is named more than once. Name each column once.")
+
+
+def _save(column: Column) -> dict[str, Any]:
+    learned = {"levels": list(column.levels)} if isinstance(column, Categories) else {"cuts": list(column.cuts)}
+    kind = "category" if isinstance(column, Categories) else "number"
+    return {"name": column.name, "kind": kind, **learned, "had_missing": column.had_missing}
+
+
+def _load(what: str, saved: Any) -> Column:
+    is_category = isinstance(saved, dict) and saved.get("kind") == "category"
+    learned = "levels" if is_category else "cuts"
+    fields = _fields(what, saved, {"name": str, "kind": str, learned: list, "had_missing": bool})
+    if is_category:
+        return Categories(fields["name"], _sequence(f"{what}'s levels", fields["levels"], str), fields["had_missing"])
+    if fields["kind"] != "number":
+        raise InvalidInputError(f"{what} has the kind {fields['kind']!r}; known are 'category' and 'number'.")
+    cuts = _sequence(f"{what}'s cuts", fields["cuts"], float)
+    return Numbers(fields["name"], cuts, fields["had_missing"])
+
+
+def _fields(what: str, saved: Any, types: dict[str, type]) -> dict[str, Any]:
+    """A dictionary with exactly these keys, the values of these types."""
+    if not isinstance(saved, dict) or set(saved) != set(types):
+        found = ", ".join(map(repr, saved)) if isinstance(saved, dict) else type(saved).__name__
+        raise InvalidInputError(f"{what} must have the keys {', '.join(map(repr, types))} and no others, not {found}.")
+    for name, kind in types.items():
+        if type(saved[name]) is not kind:
+            raise InvalidInputError(f"{what} has {name!r} = {saved[name]!r}, which is not of type {kind.__name__}.")
+    return saved
+
+
+def _sequence(what: str, values: list[Any], kind: type) -> tuple[Any, ...]:
+    """Increasing words or finite numbers, as a tuple; a number may have lost its decimal point on the way."""
+    known = str if kind is str else int | float
+    in_order = all(isinstance(value, known) for value in values) and (
+        all(low < high for low, high in itertools.pairwise(values)) and (kind is str or np.isfinite(values).all())
+    )
+    if not in_order:
+        raise InvalidInputError(f"{what} must be of type {kind.__name__} and increasing, not {values!r}.")
+    return tuple(map(kind, values))

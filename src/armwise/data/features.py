@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Integer
 
-from armwise.data.checks import as_whole_numbers, check_shape, refuse_first
+from armwise.data.checks import as_whole_numbers, check_shape, refuse_first, to_numpy
 from armwise.errors import InvalidInputError
 from armwise.rmab.checks import as_float_array, check_count, check_finite, is_concrete
 
@@ -22,6 +22,7 @@ class Features(eqx.Module):
     Args:
         numeric: ``[*batch, arms, numeric]``; none by default.
         codes: whole numbers ``[*batch, arms, categorical]``, from 0 to the column's level less one; none by default.
+            Unsigned codes of one or two bytes stay as small as they are, all others become int32.
         levels: how many levels each categorical column has.
 
     Example:
@@ -79,12 +80,14 @@ def _check_codes(codes: Any, levels: tuple[int, ...]) -> Integer[Array, "*arms c
             f"codes must have the shape [*batch, arms, {len(levels)}], a column for each of levels, not {list(shape)}."
         )
     axes = _axes(len(shape))
-    array = as_whole_numbers("codes", codes, *axes, remedy="Give a missing value a level of its own.")
+    array = to_numpy("codes", codes)
+    if array.dtype not in (np.uint8, np.uint16):
+        array = as_whole_numbers("codes", codes, *axes, remedy="Give a missing value a level of its own.")
     unknown = array >= np.broadcast_to(np.asarray(levels, dtype=np.int64), array.shape)
     remedy = "Raise the column's level, or map the value to a level for the unknown."
     refuse_first("codes", array, unknown, f"must be below levels = {levels}", *axes, remedy=remedy)
     # One byte a code where it fits: a million people with 44 categories are 44 MB, not 176.
-    return jnp.asarray(array.astype(np.uint8 if max(levels, default=1) <= 256 else np.int32))
+    return jnp.asarray(array.astype(np.min_scalar_type(max(levels, default=1) - 1)))
 
 
 def _axes(ndim: int) -> tuple[str, ...]:

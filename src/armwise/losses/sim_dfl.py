@@ -31,15 +31,17 @@ from armwise.rmab.checks import (
     ArrayLike,
     as_float_array,
     check_count,
+    check_ids,
     check_key,
     check_transitions,
     check_two_actions,
     is_concrete,
 )
+from armwise.rmab.choices import look_up
 from armwise.rmab.draws import uniforms
 from armwise.rmab.returns import check_fits
-from armwise.rmab.rollout import Arms, blocks, first_states, look_up, next_states, tabulate
-from armwise.rmab.simulate import check_horizon, check_ids
+from armwise.rmab.rollout import Arms, blocks, first_states, next_states, tabulate
+from armwise.rmab.simulate import check_horizon
 
 Lanes = Float[Array, "2 pairs"]
 PerArm = Float[Array, "2 arms pairs"]
@@ -119,7 +121,7 @@ class SimDFL(Loss):
         check_fits(problem, true)
         count = min(check_count("budget", budget, minimum=0), true.shape[0]) if is_concrete(budget) else budget
         steps = check_horizon(self.horizon, problem)
-        return PreparedSimulation(true, problem, jnp.asarray(count), check_ids(ids, true.shape[0]), steps)
+        return PreparedSimulation(true, problem, jnp.asarray(count), check_ids(ids, true.shape[:1]), steps)
 
     def __call__(
         self, predicted_transitions: ArrayLike, prepared: PreparedSimulation, key: PRNGKeyArray | None = None

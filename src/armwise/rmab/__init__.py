@@ -1,5 +1,6 @@
 """One restless bandit: its problem, its policies, their exact returns, its Whittle indices, and its simulation."""
 
+from armwise.rmab.choices import RandomCalls, RoundRobin
 from armwise.rmab.policies import all_policies, threshold_policies
 from armwise.rmab.problem import Problem
 from armwise.rmab.returns import fixed_policy_returns, passive_returns, policy_returns
@@ -9,6 +10,8 @@ from armwise.rmab.whittle import is_indexable, whittle_indices
 
 __all__ = [
     "Problem",
+    "RandomCalls",
+    "RoundRobin",
     "Trace",
     "all_policies",
     "default_horizon",

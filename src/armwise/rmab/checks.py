@@ -5,6 +5,7 @@ known: inside ``jit``, ``vmap`` or ``grad`` they are not, and the mathematics th
 silently normalised, clipped or rounded.
 """
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +15,7 @@ import jax.dtypes
 import jax.numpy as jnp
 import jax.typing
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, Integer, UInt32
 
 from armwise.errors import InvalidInputError
 
@@ -46,16 +47,20 @@ def as_int_array(name: str, value: Any) -> Int[Array, "..."]:
 
 def _as_array(name: str, value: Any) -> Array:
     if is_concrete(value) and not isinstance(value, jax.Array):
-        try:
-            value = np.asarray(value)
-        except ValueError as error:  # rows of different lengths
-            raise InvalidInputError(f"{name} cannot be read as an array of numbers: {error}") from error
+        value = _as_numpy(name, value)
     dtype = value.dtype if hasattr(value, "dtype") else jnp.result_type(float)
     if not (
         jnp.issubdtype(dtype, jnp.floating) or jnp.issubdtype(dtype, jnp.integer) or jnp.issubdtype(dtype, jnp.bool_)
     ):
         raise InvalidInputError(f"{name} must be an array of real numbers, not of type {dtype}.")
     return jnp.asarray(value)
+
+
+def _as_numpy(name: str, value: Any) -> np.ndarray:
+    try:
+        return np.asarray(value)
+    except ValueError as error:  # rows of different lengths
+        raise InvalidInputError(f"{name} cannot be read as an array of numbers: {error}") from error
 
 
 def first_offender(bad: Bool[np.ndarray, "..."] | np.bool) -> tuple[int, ...]:
@@ -133,6 +138,44 @@ def check_count(name: str, value: Any, minimum: int) -> int:
     if count < minimum:
         raise InvalidInputError(f"{name} must be at least {minimum}, not {count}.")
     return count
+
+
+def check_ids(ids: Any, shape: tuple[int, ...]) -> UInt32[Array, "*cohorts arms"]:
+    """Identities in [0, 2³²) of the arms, ``[arms]`` or ``[cohorts, arms]``, no two in a cohort the same.
+
+    By default the arms are numbered on from cohort to cohort.
+    """
+    if ids is None:
+        return jnp.arange(math.prod(shape), dtype=jnp.uint32).reshape(shape)
+    if not is_concrete(ids):
+        return ids.astype(jnp.uint32)
+    array = _as_numpy("ids", ids)
+    if not np.issubdtype(array.dtype, np.integer) or array.shape != shape:
+        raise InvalidInputError(
+            f"ids must be whole numbers of shape {list(shape)}, one per arm, not {array.dtype} of shape "
+            f"{list(array.shape)}."
+        )
+    outside = (array < 0) | (array >= 2**32)
+    if outside.any():
+        index = first_offender(outside)
+        raise InvalidInputError(
+            f"ids must be in [0, 2^32), but {at(index, 'cohort', 'arm')} has {array[index]}. Hash longer ids first."
+        )
+    _check_distinct(array)
+    return jnp.asarray(array.astype(np.uint32))
+
+
+def _check_distinct(ids: Integer[np.ndarray, "*cohorts arms"]) -> None:
+    rows = ids.reshape(-1, ids.shape[-1])
+    ordered = np.sort(rows, axis=1)
+    again = ordered[:, 1:] == ordered[:, :-1]
+    if again.any():
+        cohort, place = first_offender(again)
+        arms = np.flatnonzero(rows[cohort] == ordered[cohort, place])
+        where = f"arms in cohort {cohort}" if ids.ndim > 1 else "arms"
+        raise InvalidInputError(
+            f"ids must differ, but {ordered[cohort, place]} stands for {len(arms)} {where}, first for arm {arms[0]}."
+        )
 
 
 def check_budget(budget: Any) -> Float[Array, ""]:

@@ -25,11 +25,18 @@ def uniforms(
     words: UInt32[Array, "arms 2"], pairs: UInt32[Array, " pairs"], step: UInt32[Array, ""], dtype: jnp.dtype
 ) -> Float[Array, "2 arms pairs"]:
     """Uniform draws in ``[0, 1)`` for each arm at one step, two trajectories to a pair."""
-    counter = jnp.broadcast_to(step, (1, 1))
-    bits = jnp.stack(threefry_2x32(words[:, :1], words[:, 1:], pairs[None], counter))
+    drawn = bits(words, pairs, step)
     if dtype == jnp.float64:
-        return bits.astype(dtype) * 2.0**-32
-    return (bits >> 8).astype(dtype) * jnp.asarray(2.0**-24, dtype)  # float32 holds 24 bits
+        return drawn.astype(dtype) * 2.0**-32
+    return (drawn >> 8).astype(dtype) * jnp.asarray(2.0**-24, dtype)  # float32 holds 24 bits
+
+
+def bits(
+    words: UInt32[Array, "arms 2"], pairs: UInt32[Array, " pairs"], step: UInt32[Array, ""]
+) -> UInt32[Array, "2 arms pairs"]:
+    """32 random bits for each arm at one step, two trajectories to a pair."""
+    counter = jnp.broadcast_to(step, (1, 1))
+    return jnp.stack(threefry_2x32(words[:, :1], words[:, 1:], pairs[None], counter))
 
 
 def threefry_2x32(key0: Words, key1: Words, counter0: Words, counter1: Words) -> tuple[Words, Words]:

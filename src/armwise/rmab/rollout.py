@@ -2,8 +2,8 @@
 
 Two ideas make it fast:
 
-- The (arm, state) pairs are ranked once. A step then needs no sort: the arms acted on are those whose rank is below a
-  cut, and a binary search on the cut, counting the arms below it, finds it in ``log₂(arms · states)`` passes.
+- The (arm, state) pairs are ranked once (``choices``). A step then needs no sort: the arms acted on are those whose
+  rank is below a cut, and a binary search, counting the arms below it, takes ``log₂(arms · states)`` passes.
 - Trajectories lie along the last axis, so each operation is one vector operation over many trajectories, and a table
   is read by comparing the state with each of its few values rather than by gathering.
 
@@ -17,15 +17,14 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Int8, Int32, Integer, PRNGKeyArray, UInt32
+from jaxtyping import Array, Float, Int, Int8, Integer, PRNGKeyArray, UInt32
 
+from armwise.rmab.choices import Rule, States, look_up
 from armwise.rmab.draws import arm_words, uniforms
 from armwise.rmab.problem import Problem
 
 # Elements (arms × trajectories) simulated together: four bytes each and about ten live arrays fit in a 16 MB cache.
 BLOCK_ELEMENTS = 2**18
-
-States = Int32[Array, "2 arms pairs"]
 
 
 class Trace(NamedTuple):
@@ -44,30 +43,6 @@ class Arms(eqx.Module):
     rewards: Float[Array, "#arms states"]
     costs: Float[Array, " actions"]
     discount: Float[Array, ""]
-
-
-class Priorities(eqx.Module):
-    """Act on the arms whose (arm, state) pairs rank highest: Equation 3."""
-
-    ranks: Int32[Array, "arms states"]
-    eligible: Int[Array, ""]  # pairs ranked below this may be acted on at all
-    budget: Int[Array, ""]
-
-    def __call__(self, states: States) -> States:
-        """Action 1 where the arm's rank in its current state is among the best, in each trajectory."""
-        rank = look_up(self.ranks, states)
-        cut = jnp.minimum(_cut(rank, self.budget, self.ranks.size), self.eligible)
-        return (rank < cut[:, None]).astype(jnp.int32)
-
-
-class FixedPolicy(eqx.Module):
-    """Act on each arm by its own state alone."""
-
-    policy: Int32[Array, "arms states"]
-
-    def __call__(self, states: States) -> States:
-        """The action of each arm in its current state."""
-        return look_up(self.policy, states)
 
 
 @eqx.filter_jit
@@ -100,37 +75,6 @@ def tabulate(
     )
 
 
-@jax.jit
-def rank_priorities(
-    priorities: Float[Array, "arms states"], tie_breaker: UInt32[Array, " arms"], budget: Int[Array, ""]
-) -> Priorities:
-    """Rank all (arm, state) pairs, the highest priority first; ties go by the arm's random word, then its id."""
-    words = jnp.broadcast_to(tie_breaker[:, None], priorities.shape)
-    order = jnp.lexsort((words.ravel(), -priorities.ravel()))
-    places = jnp.arange(order.size, dtype=jnp.int32)
-    ranks = jnp.zeros(order.size, jnp.int32).at[order].set(places, unique_indices=True)
-    eligible = jnp.sum(priorities > -jnp.inf)
-    return Priorities(ranks.reshape(priorities.shape), eligible, budget)
-
-
-def _cut(rank: States, budget: Int[Array, ""], num_ranks: int) -> Int32[Array, "2 pairs"]:
-    """The largest cut with at most ``budget`` arms ranked below it, in each trajectory, by bisection on its bits."""
-    cut = jnp.zeros((2, rank.shape[2]), jnp.int32)
-    for bit in reversed(range(num_ranks.bit_length())):
-        higher = cut + (1 << bit)
-        below = jnp.sum((rank < higher[:, None]).astype(jnp.int32), axis=1)
-        cut = jnp.where(below <= budget, higher, cut)
-    return cut
-
-
-def look_up(table: Array, index: States) -> Array:
-    """``table[arm, index[..., arm, ...]]``, by comparison: on short tables 3× as fast as a gather."""
-    entry = jnp.broadcast_to(table[None, :, :1], index.shape)
-    for column in range(1, table.shape[1]):
-        entry = jnp.where(index == column, table[None, :, column, None], entry)
-    return entry
-
-
 def _draw(uniform: Float[Array, "2 arms pairs"], thresholds: Callable[[int], Array], num_states: int) -> States:
     """The state whose interval of the cumulative distribution holds the uniform draw."""
     state = jnp.zeros(uniform.shape, jnp.int32)
@@ -156,7 +100,7 @@ def next_states(
 
 @eqx.filter_jit
 def run(
-    arms: Arms, choose: Priorities | FixedPolicy, num_trajectories: int, steps: int
+    arms: Arms, choose: Rule, num_trajectories: int, steps: int
 ) -> tuple[Float[Array, " trajectories"], Float[Array, " trajectories"]]:
     """Discounted reward and cost of all arms together in each trajectory, a block of trajectories at a time."""
     dtype = arms.next.dtype
@@ -164,7 +108,7 @@ def run(
     def block(pairs: UInt32[Array, " pairs"]) -> tuple[Array, Array]:
         def step(carry, time):  # type: ignore[no-untyped-def]
             states, reward, cost, weight = carry
-            actions = choose(states)
+            actions = choose(states, pairs, time)
             reward = reward + weight * jnp.sum(look_up(arms.rewards, states), axis=1)
             cost = cost + weight * jnp.sum(look_up(arms.costs[None], actions), axis=1)
             states = next_states(arms, pairs, states, actions, time)
@@ -181,12 +125,12 @@ def run(
 
 
 @eqx.filter_jit
-def run_traced(arms: Arms, choose: Priorities, num_trajectories: int, steps: int) -> Trace:
+def run_traced(arms: Arms, choose: Rule, num_trajectories: int, steps: int) -> Trace:
     """Each arm's state and action at each step of each trajectory of ``run``."""
 
     def block(pairs: UInt32[Array, " pairs"]) -> Trace:
         def step(states, time):  # type: ignore[no-untyped-def]
-            actions = choose(states)
+            actions = choose(states, pairs, time)
             seen = Trace(states.astype(jnp.int8), actions.astype(jnp.int8))
             return next_states(arms, pairs, states, actions, time), seen
 

@@ -5,7 +5,7 @@ import math
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
+from jaxtyping import Array, Float, Int, PRNGKeyArray
 
 from armwise.errors import InvalidInputError
 from armwise.rmab.checks import (
@@ -13,24 +13,17 @@ from armwise.rmab.checks import (
     as_float_array,
     at,
     check_count,
+    check_ids,
     check_key,
     check_transitions,
     check_two_actions,
     first_offender,
     is_concrete,
 )
+from armwise.rmab.choices import FixedPolicy, Rule, Schedule, rank_priorities
 from armwise.rmab.problem import Problem, check_discount
 from armwise.rmab.returns import check_arm_policy, check_fits
-from armwise.rmab.rollout import (
-    Arms,
-    FixedPolicy,
-    Priorities,
-    Trace,
-    rank_priorities,
-    run,
-    run_traced,
-    tabulate,
-)
+from armwise.rmab.rollout import Arms, Trace, run, run_traced, tabulate
 
 NEGLIGIBLE_WEIGHT = 1e-3
 
@@ -38,7 +31,7 @@ NEGLIGIBLE_WEIGHT = 1e-3
 def simulate(
     key: PRNGKeyArray,
     transitions: ArrayLike,
-    priorities: ArrayLike,
+    priorities: ArrayLike | Schedule,
     problem: Problem,
     budget: ArrayLike,
     num_trajectories: int = 1000,
@@ -55,7 +48,8 @@ def simulate(
     Args:
         key: a JAX random key.
         transitions: ``[arms, states, 2, states]``, the chains that the arms really follow.
-        priorities: ``[arms, states]``, who comes first; an arm in a state of priority ``-inf`` is never acted on.
+        priorities: ``[arms, states]``, who comes first; an arm in a state of priority ``-inf`` is never acted on. Or
+            ``RoundRobin()`` or ``RandomCalls()``, which look at no one's state.
         problem: rewards, discount and first states.
         budget: how many arms are acted on at each step; more than there are arms is the same as all of them.
         num_trajectories: how many independent runs. Memory does not grow with it.
@@ -75,9 +69,22 @@ def simulate(
         >>> bool((called >= nobody).all())
         True
     """
+    return simulate_spend(key, transitions, priorities, problem, budget, num_trajectories, horizon, ids)[0]
+
+
+def simulate_spend(
+    key: PRNGKeyArray,
+    transitions: ArrayLike,
+    priorities: ArrayLike | Schedule,
+    problem: Problem,
+    budget: ArrayLike,
+    num_trajectories: int,
+    horizon: int | None,
+    ids: ArrayLike | None,
+) -> tuple[Float[Array, " trajectories"], Float[Array, " trajectories"]]:
+    """What ``simulate`` returns, and the discounted sum of all arms' costs in each trajectory."""
     arms, order, count, steps = _prepare(key, transitions, problem, num_trajectories, horizon, ids)
-    chooser = _check_priorities(priorities, budget, arms, order)
-    return run(arms, chooser, count, steps)[0]
+    return run(arms, _rule(priorities, budget, arms, order, steps), count, steps)
 
 
 def simulate_policy(
@@ -114,7 +121,7 @@ def simulate_policy(
 def simulate_trace(
     key: PRNGKeyArray,
     transitions: ArrayLike,
-    priorities: ArrayLike,
+    priorities: ArrayLike | Schedule,
     problem: Problem,
     budget: ArrayLike,
     num_trajectories: int = 1,
@@ -129,7 +136,7 @@ def simulate_trace(
     Args:
         key: a JAX random key; the trajectories are those of ``simulate`` with this key.
         transitions: ``[arms, states, 2, states]``.
-        priorities: ``[arms, states]``.
+        priorities: ``[arms, states]``, ``RoundRobin()`` or ``RandomCalls()``.
         problem: rewards, discount and first states.
         budget: how many arms are acted on at each step.
         num_trajectories: how many independent runs.
@@ -140,8 +147,7 @@ def simulate_trace(
         States before acting and actions, each ``[num_trajectories, steps, arms]``, arms in the order given.
     """
     arms, order, count, steps = _prepare(key, transitions, problem, num_trajectories, horizon, ids)
-    chooser = _check_priorities(priorities, budget, arms, order)
-    trace = run_traced(arms, chooser, count, steps)
+    trace = run_traced(arms, _rule(priorities, budget, arms, order, steps), count, steps)
     return jax.tree.map(lambda values: values[:, :, jnp.argsort(order)], trace)
 
 
@@ -170,7 +176,7 @@ def _prepare(
     check_key(key)
     count = check_count("num_trajectories", num_trajectories, minimum=1)
     steps = check_horizon(horizon, problem)
-    identity = check_ids(ids, array.shape[0])
+    identity = check_ids(ids, array.shape[:1])
     # Sums of floats depend on their order, so arms are added up in the order of their ids, not of the rows.
     order = jnp.argsort(identity)
     return tabulate(key, array, problem, identity, order), order, count, steps
@@ -185,46 +191,28 @@ def check_horizon(horizon: int | None, problem: Problem) -> int:
     return default_horizon(float(problem.discount))
 
 
-def check_ids(ids: ArrayLike | None, num_arms: int) -> UInt32[Array, " arms"]:
-    """One distinct identity per arm; by default its row number."""
-    if ids is None:
-        return jnp.arange(num_arms, dtype=jnp.uint32)
-    if isinstance(ids, jax.core.Tracer):
-        return ids.astype(jnp.uint32)
-    try:
-        array = np.asarray(ids)
-    except ValueError as error:  # rows of different lengths
-        raise InvalidInputError(f"ids cannot be read as an array: {error}") from error
-    if not np.issubdtype(array.dtype, np.integer) or array.shape != (num_arms,):
-        raise InvalidInputError(
-            f"ids must be {num_arms} whole numbers, one per arm, not {array.dtype} of shape {list(array.shape)}."
-        )
-    outside = (array < 0) | (array >= 2**32)
-    if outside.any():
-        row = first_offender(outside)[0]
-        raise InvalidInputError(f"ids must be in [0, 2^32), but arm {row} has {array[row]}. Hash longer ids first.")
-    unique, first, count = np.unique(array, return_index=True, return_counts=True)
-    if len(unique) < num_arms:
-        twice = unique[count > 1][0]
-        raise InvalidInputError(
-            f"ids must differ, but {twice} stands for {count.max()} arms, first for arm {first[count > 1][0]}."
-        )
-    return jnp.asarray(array.astype(np.uint32))
-
-
-def _check_priorities(priorities: ArrayLike, budget: ArrayLike, arms: Arms, order: Int[Array, " arms"]) -> Priorities:
+def _rule(
+    priorities: ArrayLike | Schedule, budget: ArrayLike, arms: Arms, order: Int[Array, " arms"], num_steps: int
+) -> Rule:
     num_arms, num_states = arms.next.shape[0], arms.next.shape[2]
     check_two_actions("Choosing by priority", arms.costs.shape[0])
+    count = budget if isinstance(budget, jax.core.Tracer) else min(check_count("budget", budget, minimum=0), num_arms)
+    if isinstance(priorities, Schedule):
+        return priorities.rule(arms.words, jnp.asarray(count), num_steps)
+    array = check_priorities(priorities, (num_arms, num_states))
+    return rank_priorities(array[order], arms.words[:, 0], jnp.asarray(count))
+
+
+def check_priorities(priorities: ArrayLike, shape: tuple[int, ...]) -> Float[Array, "*cohorts arms states"]:
+    """Priorities of the given shape, none of them NaN."""
     array = as_float_array("priorities", priorities)
-    if array.shape != (num_arms, num_states):
+    if array.shape != shape:
         raise InvalidInputError(
-            f"priorities must have the shape [{num_arms}, {num_states}], one for each state of each arm, "
-            f"not {list(array.shape)}."
+            f"priorities must have the shape {list(shape)}, one for each state of each arm, not {list(array.shape)}."
         )
     if is_concrete(array) and bool(jnp.any(jnp.isnan(array))):
         index = first_offender(np.isnan(np.asarray(array)))
         raise InvalidInputError(
-            f"priorities must be numbers, but {at(index, 'arm', 'state')} has nan. Use -inf for never."
+            f"priorities must be numbers, but {at(index, 'cohort', 'arm', 'state')} has nan. Use -inf for never."
         )
-    count = budget if isinstance(budget, jax.core.Tracer) else min(check_count("budget", budget, minimum=0), num_arms)
-    return rank_priorities(array[order], arms.words[:, 0], jnp.asarray(count))
+    return array

@@ -1,0 +1,181 @@
+"""Whom a step of the simulation acts on: by priority, by a policy of its own, in turn, or at random.
+
+A rule is called at each step with the arms' states, trajectories along the last axis, and answers with their actions.
+"""
+
+import abc
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, Int32, UInt32
+
+from armwise.rmab.draws import bits
+
+States = Int32[Array, "2 arms pairs"]
+Pairs = UInt32[Array, " pairs"]
+Step = Int[Array, ""]
+
+# Draws below this number move the arms from state to state; those from it on choose whom to act on.
+_FIRST_TICKET = np.uint32(2**31)
+_NUM_TICKETS = 2**30
+
+
+class Rule(eqx.Module):
+    """Whom to act on."""
+
+    @abc.abstractmethod
+    def __call__(self, states: States, pairs: Pairs, step: Step) -> States:
+        """The action of each arm in each trajectory.
+
+        Args:
+            states: of the arms before acting.
+            pairs: which trajectories these are.
+            step: which step this is.
+        """
+
+
+class Priorities(Rule):
+    """Act on the arms whose (arm, state) pairs rank highest: Equation 3."""
+
+    ranks: Int32[Array, "arms states"]
+    eligible: Int[Array, ""]  # pairs ranked below this may be acted on at all
+    budget: Int[Array, ""]
+
+    def __call__(self, states: States, pairs: Pairs, step: Step) -> States:
+        """Action 1 where the arm's rank in its current state is among the best, in each trajectory."""
+        del pairs, step
+        rank = look_up(self.ranks, states)
+        cut = jnp.minimum(_cut(rank, self.budget, self.ranks.size), self.eligible)
+        return (rank < cut[:, None]).astype(jnp.int32)
+
+
+class FixedPolicy(Rule):
+    """Act on each arm by its own state alone."""
+
+    policy: Int32[Array, "arms states"]
+
+    def __call__(self, states: States, pairs: Pairs, step: Step) -> States:
+        """The action of each arm in its current state."""
+        del pairs, step
+        return look_up(self.policy, states)
+
+
+class Turns(Rule):
+    """Act on the arms in turn, around a circle, whatever their states."""
+
+    places: Int32[Array, " arms"]  # on the circle
+    starts: Int32[Array, " steps"]  # where each step begins
+    budget: Int[Array, ""]
+
+    def __call__(self, states: States, pairs: Pairs, step: Step) -> States:
+        """Action 1 for the next on the circle, the same in all trajectories."""
+        del pairs
+        to_go = (self.places - self.starts[step]) % self.places.size
+        return jnp.broadcast_to((to_go < self.budget).astype(jnp.int32)[None, :, None], states.shape)
+
+
+class Lots(Rule):
+    """Act on arms drawn anew at each step, every choice of ``budget`` arms equally likely."""
+
+    words: UInt32[Array, "arms 2"]
+    places: Int32[Array, " arms"]
+    budget: Int[Array, ""]
+
+    def __call__(self, states: States, pairs: Pairs, step: Step) -> States:
+        """Action 1 for those with the lowest tickets."""
+        del states
+        tickets = (bits(self.words, pairs, step.astype(jnp.uint32) + _FIRST_TICKET) >> 2).astype(jnp.int32)
+        cut = _cut(tickets, self.budget, _NUM_TICKETS)
+        called = tickets < cut[:, None]
+        # Among a million arms, one step in a thousand has two with the same ticket at the cut: their places decide.
+        num_arms = self.places.size
+        tied = jnp.where(tickets == cut[:, None], self.places[None, :, None], num_arms)
+        last = jnp.minimum(_cut(tied, self.budget - jnp.sum(called, axis=1, dtype=jnp.int32), num_arms), num_arms)
+        return (called | (tied < last[:, None])).astype(jnp.int32)
+
+
+@jax.jit
+def rank_priorities(
+    priorities: Float[Array, "arms states"], tie_breaker: UInt32[Array, " arms"], budget: Int[Array, ""]
+) -> Priorities:
+    """Rank all (arm, state) pairs, the highest priority first; ties go by the arm's random word, then its id."""
+    words = jnp.broadcast_to(tie_breaker[:, None], priorities.shape)
+    order = jnp.lexsort((words.ravel(), -priorities.ravel()))
+    eligible = jnp.sum(priorities > -jnp.inf)
+    return Priorities(_inverse(order).reshape(priorities.shape), eligible, budget)
+
+
+class Schedule(eqx.Module):
+    """Whom to call without looking at anyone's state; takes the place of priorities."""
+
+    @abc.abstractmethod
+    def rule(self, words: UInt32[Array, "arms 2"], budget: Int[Array, ""], num_steps: int) -> Rule:
+        """The rule by which the simulation chooses.
+
+        Args:
+            words: the arms' random words, in the order of their ids.
+            budget: how many arms are acted on at each step.
+            num_steps: how many steps there will be.
+        """
+
+
+class RoundRobin(Schedule):
+    """Call whoever has waited longest: everyone in turn, around a circle in the order of a hash of the ids.
+
+    Example:
+        >>> from armwise import Problem, simulate_trace
+        >>> transitions = jnp.full((3, 2, 2, 2), 0.5)
+        >>> trace = simulate_trace(jax.random.key(0), transitions, RoundRobin(), Problem(), budget=1, horizon=6)
+        >>> trace.actions[0].sum(axis=0).tolist()
+        [2, 2, 2]
+    """
+
+    def rule(self, words: UInt32[Array, "arms 2"], budget: Int[Array, ""], num_steps: int) -> Turns:
+        """Each step begins where the last one ended."""
+        num_arms = len(words)
+        stride = budget % num_arms
+
+        def following(start: Array, _: None) -> tuple[Array, Array]:
+            return (start + stride) % num_arms, start
+
+        _, starts = jax.lax.scan(following, jnp.zeros_like(stride), length=num_steps)
+        return Turns(_places(words), starts.astype(jnp.int32), budget)
+
+
+class RandomCalls(Schedule):
+    """Call people drawn at random, anew at each step; each draw belongs to a person, a trajectory and a step."""
+
+    def rule(self, words: UInt32[Array, "arms 2"], budget: Int[Array, ""], num_steps: int) -> Lots:
+        """The lowest tickets are called."""
+        del num_steps
+        return Lots(words, _places(words), budget)
+
+
+def look_up(table: Array, index: States) -> Array:
+    """``table[arm, index[..., arm, ...]]``, by comparison: on short tables 3× as fast as a gather."""
+    entry = jnp.broadcast_to(table[None, :, :1], index.shape)
+    for column in range(1, table.shape[1]):
+        entry = jnp.where(index == column, table[None, :, column, None], entry)
+    return entry
+
+
+def _cut(rank: States, budget: Int[Array, "..."], num_ranks: int) -> Int32[Array, "2 pairs"]:
+    """The largest cut with at most ``budget`` arms ranked below it, in each trajectory, by bisection on its bits."""
+    cut = jnp.zeros((2, rank.shape[2]), jnp.int32)
+    for bit in reversed(range(num_ranks.bit_length())):
+        higher = cut + (1 << bit)
+        below = jnp.sum((rank < higher[:, None]).astype(jnp.int32), axis=1)
+        cut = jnp.where(below <= budget, higher, cut)
+    return cut
+
+
+def _places(words: UInt32[Array, "arms 2"]) -> Int32[Array, " arms"]:
+    """Each arm's place in the order of the arms' first words; equal ones go by id."""
+    return _inverse(jnp.argsort(words[:, 0], stable=True))
+
+
+def _inverse(order: Int[Array, " items"]) -> Int32[Array, " items"]:
+    places = jnp.arange(order.size, dtype=jnp.int32)
+    return jnp.zeros(order.size, jnp.int32).at[order].set(places, unique_indices=True)

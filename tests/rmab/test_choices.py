@@ -1,0 +1,146 @@
+"""Turns and lots: against a loop written out in NumPy, against exact expectations, and by their own rules."""
+
+from collections import deque
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import armwise as aw
+from armwise.rmab import choices
+from armwise.rmab.draws import arm_words, bits, uniforms
+from tests.oracles import random_transitions
+
+KEY = jax.random.key(11)
+SCHEDULES = {"turns": aw.RoundRobin(), "lots": aw.RandomCalls()}
+
+
+def slow_simulation(kind, transitions, budget, num_trajectories, horizon, discount=0.9):
+    """Returns and actions by a loop over trajectories, steps and arms, on the draws that belong to each arm."""
+    num_arms, num_states = transitions.shape[:2]
+    words = arm_words(KEY, jnp.arange(num_arms, dtype=jnp.uint32))
+    returns, actions = np.zeros(num_trajectories), np.zeros((num_trajectories, horizon, num_arms), int)
+    for trajectory in range(num_trajectories):
+        pair, half = jnp.array([trajectory // 2], jnp.uint32), trajectory % 2
+        queue = deque(np.argsort(np.asarray(words)[:, 0]).tolist())
+        state = np.searchsorted(
+            np.arange(1, num_states) / num_states, uniforms(words, pair, jnp.uint32(0), jnp.dtype(float))[half, :, 0]
+        )
+        for step in range(horizon):
+            if kind == "turns":
+                called = [queue.popleft() for _ in range(budget)]
+                queue.extend(called)
+            else:
+                tickets = np.asarray(bits(words, pair, jnp.uint32(2**31 + step)))[half, :, 0]
+                called = sorted(range(num_arms), key=lambda arm: tickets[arm])[:budget]
+            actions[trajectory, step, called] = 1
+            draws = uniforms(words, pair, jnp.uint32(step + 1), jnp.dtype(float))[half, :, 0]
+            for arm in range(num_arms):
+                returns[trajectory] += discount**step * state[arm] / (num_states - 1)
+                chances = transitions[arm, state[arm], actions[trajectory, step, arm]]
+                state[arm] = np.searchsorted(np.cumsum(chances)[:-1], draws[arm], side="right")
+    return returns, actions
+
+
+@pytest.mark.parametrize("kind", SCHEDULES)
+@pytest.mark.parametrize("budget", [1, 3, 7])
+def test_a_slow_loop_agrees(rng, kind, budget):
+    transitions, problem = random_transitions(rng, "dense", 7, 3), aw.Problem(num_states=3)
+    returns, actions = slow_simulation(kind, transitions, budget, 4, 12)
+    arguments = (KEY, transitions, SCHEDULES[kind], problem, budget, 4, 12)
+    np.testing.assert_array_equal(aw.simulate_trace(*arguments).actions, actions)
+    np.testing.assert_allclose(aw.simulate(*arguments), returns, rtol=1e-12)
+
+
+def standard_errors_apart(sample, expected):
+    sample = np.asarray(sample)
+    return abs(sample.mean() - expected) / (sample.std(ddof=1) / np.sqrt(len(sample)))
+
+
+def test_lots_are_worth_what_the_mixed_chain_is(rng):
+    """Each arm is called with probability budget / arms, whatever its state: a chain of its own."""
+    transitions, problem = random_transitions(rng, "dense", 20, 3), aw.Problem(num_states=3, discount=0.8)
+    returns = aw.simulate(KEY, transitions, aw.RandomCalls(), problem, 6, num_trajectories=4000, horizon=60)
+    mixed = 0.7 * transitions[:, :, :1] + 0.3 * transitions[:, :, 1:]
+    chains = np.concatenate([mixed, mixed], axis=2)
+    exact = float(aw.passive_returns(chains, problem).sum())
+    assert standard_errors_apart(returns, exact) < 4
+
+
+def test_turns_are_worth_what_the_schedule_is(rng):
+    """The schedule is known beforehand, so each arm's distribution can be followed step by step."""
+    transitions, problem = random_transitions(rng, "dense", 9, 2), aw.Problem(discount=0.8)
+    actions = np.asarray(aw.simulate_trace(KEY, transitions, aw.RoundRobin(), problem, 4, 1, 50).actions)[0]
+    exact, chance = 0.0, np.full((9, 2), 0.5)
+    for step, called in enumerate(actions):
+        exact += 0.8**step * chance[:, 1].sum()
+        chance = np.einsum("is,isn->in", chance, transitions[np.arange(9), :, called])
+    returns = aw.simulate(KEY, transitions, aw.RoundRobin(), problem, 4, num_trajectories=4000, horizon=50)
+    assert standard_errors_apart(returns, exact) < 4
+
+
+@given(num_arms=st.integers(1, 12), budget=st.integers(0, 15))
+def test_no_one_is_called_while_another_has_waited_longer(num_arms, budget):
+    chains = np.full((num_arms, 2, 2, 2), 0.5)
+    actions = np.asarray(aw.simulate_trace(KEY, chains, aw.RoundRobin(), aw.Problem(), budget, 2, 15).actions)
+    np.testing.assert_array_equal(actions[0], actions[1])
+    last = np.full(num_arms, -1)
+    for step, called in enumerate(actions[0].astype(bool)):
+        assert called.sum() == min(budget, num_arms)
+        assert max(last[called], default=-1) <= min(last[~called], default=step)
+        last[called] = step
+
+
+def test_every_choice_of_arms_is_equally_likely_and_steps_are_unrelated():
+    chains = np.full((5, 2, 2, 2), 0.5)
+    trace = aw.simulate_trace(KEY, chains, aw.RandomCalls(), aw.Problem(), 2, num_trajectories=2000, horizon=4)
+    actions = np.asarray(trace.actions).astype(int)
+    assert (actions.sum(-1) == 2).all()
+    _, counts = np.unique(actions.reshape(-1, 5), axis=0, return_counts=True)
+    assert len(counts) == 10
+    assert ((counts - 800) ** 2 / 800).sum() < 9 + 5 * np.sqrt(2 * 9)
+    again = (actions[:, 1:] & actions[:, :-1]).sum(-1).mean()  # called twice in a row: 2 · 2/5 of the arms
+    assert abs(again - 0.8) < 5 * np.sqrt(0.36 / 6000)
+    # The lots are not drawn from the luck that moves the arms.
+    moved = np.asarray(trace.states)[:, 1:].ravel()
+    assert abs(np.corrcoef(moved, actions[:, :-1].ravel())[0, 1]) < 5 / np.sqrt(moved.size)
+
+
+def test_equal_tickets_never_change_how_many_are_called(monkeypatch):
+    monkeypatch.setattr(choices, "bits", lambda *place: bits(*place) & np.uint32(0xC0000000))  # four tickets only
+    words, pairs = arm_words(KEY, jnp.arange(12, dtype=jnp.uint32)), jnp.arange(20, dtype=jnp.uint32)
+    for budget in (0, 1, 5, 11, 12, 20):
+        lots = aw.RandomCalls().rule(words, jnp.asarray(budget), 3)
+        actions = lots(jnp.zeros((2, 12, 20), jnp.int32), pairs, jnp.asarray(2))
+        assert (actions.sum(axis=1) == min(budget, 12)).all()
+        tickets = np.asarray(choices.bits(words, pairs, jnp.uint32(2**31 + 2)), np.int64)
+        called = np.asarray(actions) == 1
+        assert (np.where(called, tickets, 0).max(axis=1) <= np.where(called, 2**32, tickets).min(axis=1)).all()
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
+def test_neither_rows_nor_blocks_matter_and_all_or_none_is_constant(rng, schedule, monkeypatch):
+    transitions, problem = random_transitions(rng, "dense", 20, 2), aw.Problem()
+    ids, shuffle = rng.choice(2**32, 20, replace=False), rng.permutation(20)
+    arguments = {"priorities": schedule, "problem": problem, "budget": 6, "num_trajectories": 31, "horizon": 15}
+    returns = aw.simulate(KEY, transitions, ids=ids, **arguments)
+    np.testing.assert_array_equal(returns, aw.simulate(KEY, transitions[shuffle], ids=ids[shuffle], **arguments))
+    for budget, action in ((0, 0), (20, 1), (50, 1)):
+        constant = aw.simulate_policy(KEY, transitions, np.full((20, 2), action), problem, 31, 15)[0]
+        got = aw.simulate(KEY, transitions, **(arguments | {"budget": budget}))
+        np.testing.assert_array_equal(got, constant)
+    monkeypatch.setattr(aw.rmab.rollout, "BLOCK_ELEMENTS", 100)
+    jax.clear_caches()
+    np.testing.assert_array_equal(returns, aw.simulate(KEY, transitions, ids=ids, **arguments))
+
+
+@pytest.mark.parametrize("schedule", SCHEDULES.values(), ids=SCHEDULES)
+def test_users_precision(rng, schedule, user_precision):
+    transitions = random_transitions(rng, "dense", 8, 2).astype(np.float32)
+    trace = aw.simulate_trace(KEY, transitions, schedule, aw.Problem(), 3, num_trajectories=4, horizon=9)
+    with jax.enable_x64(True):
+        exact = aw.simulate_trace(KEY, transitions.astype(float), schedule, aw.Problem(), 3, 4, 9)
+    np.testing.assert_array_equal(trace.actions, exact.actions)
