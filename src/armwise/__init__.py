@@ -55,6 +55,7 @@ if TYPE_CHECKING:
         Loss,
         MeanSquaredError,
         NegativeLogLikelihood,
+        PriceDFL,
         SimDFL,
         WeightedSum,
     )
@@ -139,6 +140,7 @@ __all__ = [
     "OutageError",
     "OutputError",
     "Partition",
+    "PriceDFL",
     "Problem",
     "Programme",
     "ProgrammeData",

@@ -20,6 +20,8 @@ LOSSES = {
     "DecDFL-quadratic": aw.DecDFL(aw.QuadraticMixture(2.0)),
     "DecDFL-predicted": aw.DecDFL(aw.EntropyMixture(0.2), constraint="predicted"),
     "DecDFL-threshold": aw.DecDFL(aw.EntropyMixture(0.2), policies="threshold"),
+    "PriceDFL": aw.PriceDFL(0.2),
+    "PriceDFL-threshold": aw.PriceDFL(0.2, budget_shares=(1.0,), policies="threshold"),
     "SimDFL-1": aw.SimDFL(1),
     "SimDFL-10": aw.SimDFL(10),
     "SimDFL-all": aw.SimDFL(10, credit="all"),

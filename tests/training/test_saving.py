@@ -18,6 +18,7 @@ PROBLEM = aw.Problem(rewards=[0.0, 0.25, 1.0], discount=0.8, initial=[0.1, 0.2, 
 LOSSES = [
     aw.MeanSquaredError(),
     aw.SimDFL(7, temperature=0.3),
+    aw.PriceDFL(0.2, budget_shares=(1.0, 3.0)) + 2.0 * aw.MeanSquaredError(),
     0.9 * aw.DecDFL(aw.EntropyMixture(0.25), policies="threshold") + 0.1 * aw.NegativeLogLikelihood(),
     aw.DecDFL(aw.QuadraticMixture(0.5), constraint="predicted"),
 ]

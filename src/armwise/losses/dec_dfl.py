@@ -17,6 +17,8 @@ from armwise.mixtures import Mixture, MixtureSolution
 from armwise.rmab import Problem, all_policies, policy_returns, threshold_policies
 from armwise.rmab.checks import ArrayLike, check_budget, check_transitions
 
+POLICY_SETS = ("all", "threshold")
+
 
 class PreparedReturns(NamedTuple):
     """What Algorithm 1 needs of the truth: it never changes, so it is computed once."""
@@ -51,7 +53,7 @@ class DecDFL(Loss):
             raise InvalidInputError(f"mixture must be a mixture, such as EntropyMixture(0.1), not {self.mixture!r}.")
         for name, value, allowed in (
             ("constraint", self.constraint, ("true", "predicted")),
-            ("policies", self.policies, ("all", "threshold")),
+            ("policies", self.policies, POLICY_SETS),
         ):
             if value not in allowed:
                 raise InvalidInputError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}.")
@@ -68,7 +70,7 @@ class DecDFL(Loss):
         """Returns of every policy under the true transitions, and the discounted budget B / (1 − γ)."""
         del counts, ids
         true = check_transitions(true_transitions)
-        rewards, spend = policy_returns(true, problem, self._policies(true))
+        rewards, spend = policy_returns(true, problem, policy_set(self.policies, true))
         discounted = check_budget(budget).astype(true.dtype) / (1 - problem.discount.astype(true.dtype))
         return PreparedReturns(rewards, spend, discounted, problem)
 
@@ -84,15 +86,17 @@ class DecDFL(Loss):
         """The mixture that the predictions choose, with its price and status."""
         check_prepared(prepared, PreparedReturns, self)
         predicted = check_transitions(predicted_transitions)
-        rewards, spend = policy_returns(predicted, prepared.problem, self._policies(predicted))
+        rewards, spend = policy_returns(predicted, prepared.problem, policy_set(self.policies, predicted))
         check_same_shape(
             "returns of predicted_transitions", rewards.shape, "those prepared", prepared.budget_returns.shape
         )
         constrained = spend if self.constraint == "predicted" else prepared.budget_returns
         return self.mixture(rewards, constrained, prepared.discounted_budget)
 
-    def _policies(self, transitions: Float[Array, "arms states actions states"]) -> Int[np.ndarray, "policies states"]:
-        _, num_states, num_actions, _ = transitions.shape
-        if self.policies == "threshold":
-            return threshold_policies(num_states)
-        return all_policies(num_states, num_actions)
+
+def policy_set(
+    name: str, transitions: Float[Array, "arms states actions states"]
+) -> Int[np.ndarray, "policies states"]:
+    """The per-arm policies that a loss mixes, for arms like these."""
+    _, num_states, num_actions, _ = transitions.shape
+    return threshold_policies(num_states) if name == "threshold" else all_policies(num_states, num_actions)
