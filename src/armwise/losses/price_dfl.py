@@ -88,12 +88,13 @@ class PriceDFL(Loss):
         check_prepared(prepared, PreparedPrices, self)
         predicted = check_transitions(predicted_transitions)
         rewards, spend = policy_returns(predicted, prepared.problem, policy_set(self.policies, predicted))
+        temperature = jnp.asarray(self.temperature, rewards.dtype)
         check_same_shape(
             "returns of predicted_transitions", rewards.shape, "those prepared", prepared.budget_returns.shape
         )
 
         def value(price: Float[Array, ""]) -> Float[Array, ""]:
-            chosen = jax.nn.softmax((rewards - price * spend) / self.temperature, axis=-1)
+            chosen = jax.nn.softmax((rewards - price * spend) / temperature, axis=-1)
             return jnp.sum(chosen * (prepared.reward_returns - price * prepared.budget_returns))
 
         return -jnp.mean(jax.vmap(value)(prepared.prices)) / rewards.shape[0]
