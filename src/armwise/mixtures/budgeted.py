@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 from jaxtyping import Array, Bool, Float
 
 from armwise.mixtures.price import Scale, Search, find_price
@@ -19,9 +18,12 @@ from armwise.mixtures.rounding import accurate_sum, charge, epsilon
 from armwise.mixtures.rows import largest, total
 from armwise.mixtures.solution import MixtureSolution
 
-_COARSE_STEP = 0.05  # temperatures: where the first search hands over to the second
+_COARSE_STEP = 0.05  # temperatures: where the first search hands over to the second once its steps stop shrinking
 _NOISE_POWER = 0.6  # of the machine epsilon, in temperatures: steps that may be rounding errors
 _ROUNDING = 8.0  # machine epsilons by which two sums of the same terms may differ
+
+# A sum as a rounded part and what rounding left behind.
+_Sum = Callable[[Float[Array, " terms"]], tuple[Float[Array, ""], Float[Array, ""]]]
 
 
 class RowRule(NamedTuple):
@@ -30,6 +32,7 @@ class RowRule(NamedTuple):
     Attributes:
         choose: shares from net returns in units of temperature, each arm's largest being 0.
         sway: the (symmetric) Jacobian of `choose` at its result, applied to a direction.
+        spread: each arm's ⟨direction, sway of it⟩, for a direction whose mean under the shares is 0.
         residual: overspend from (excess, budget), on the scale where it is nearest to linear in the price.
         residual_slope: the derivative of `residual` with respect to the excess.
         last_step: from the machine epsilon, the Newton step, in temperatures, that is the last.
@@ -39,6 +42,7 @@ class RowRule(NamedTuple):
 
     choose: Callable[[Array], Array]
     sway: Callable[[Array, Array], Array]
+    spread: Callable[[Array, Array], Array]
     residual: Callable[[Array, Array], Array]
     residual_slope: Callable[[Array, Array], Array]
     last_step: Callable[[float], float]
@@ -99,12 +103,10 @@ def _forward(
     attainable = _attainable(rule, problem, left, rounding)
     price, net, search = _search(rule, problem, initial_price, attainable)
     price = jnp.where(attainable, price, jnp.inf)
-    # Branches, not `where`: XLA keeps a branch's result, and would compute the shares anew wherever they are used.
-    net, shares = lax.cond(attainable, lambda: _choose(rule, net, problem), lambda: _choose_cheapest(rule, problem))
-    excess = _excess(shares, problem)
-    trimmed, lost = lax.cond(
-        excess > 0, lambda: _trim(rule, shares, net, excess, problem), lambda: (shares, jnp.zeros_like(excess))
-    )
+    net = jnp.where(attainable, net, jnp.where(spend > 0, -jnp.inf, rewards))  # without a price, the cheapest policies
+    shares = rule.choose(_in_temperatures(net, temperature))
+    excess = _excess(shares, problem, accurate_sum)
+    trimmed, lost = _trim(rule, shares, net, excess, problem)
     used, used_rest = accurate_sum(total(trimmed * spend)[0])
     solution = MixtureSolution(
         mixture=trimmed.T,
@@ -125,22 +127,16 @@ def _attainable(rule: RowRule, problem: _Problem, left: Array, rounding: Array) 
     return (left >= -rounding) & ((left > 0) | idle | (not rule.always_mixes))
 
 
-def _choose(rule: RowRule, net: Float[Array, "policies arms"], problem: _Problem) -> tuple[Array, Array]:
-    """Net returns and the shares they lead to."""
-    return net, rule.choose(_in_temperatures(net, problem.temperature))
-
-
-def _choose_cheapest(rule: RowRule, problem: _Problem) -> tuple[Array, Array]:
-    """Net returns and shares in the limit of an infinite price."""
-    return _choose(rule, jnp.where(problem.spend > 0, -jnp.inf, problem.rewards), problem)
-
-
 def _in_temperatures(net: Float[Array, "policies arms"], temperature: Array) -> Array:
     return (net - largest(net)) / temperature
 
 
-def _excess(shares: Float[Array, "policies arms"], problem: _Problem) -> Float[Array, ""]:
-    used, rest = accurate_sum(total(shares * problem.spend)[0])
+def _plain_sum(values: Float[Array, " terms"]) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    return jnp.sum(values), jnp.zeros((), values.dtype)
+
+
+def _excess(shares: Float[Array, "policies arms"], problem: _Problem, add: _Sum) -> Float[Array, ""]:
+    used, rest = add(total(shares * problem.spend)[0])
     return (used - problem.budget) + rest
 
 
@@ -150,16 +146,17 @@ def _search(
     """The price, the net returns there, and how the search went.
 
     The search runs twice, as in iterative refinement: the second time on the net returns at the first answer, where
-    only a small correction to the price is left to find and no digits cancel.
+    only a small correction to the price is left to find and no digits cancel. The first one adds plainly, which is
+    several times as fast, and goes as far as that leads; the second is then mostly a single step.
     """
     sharpness = problem.temperature / jnp.where(problem.widest > 0, problem.widest, 1)
-    zero = jnp.zeros_like(start)
-    scale = Scale(floor=zero, unit=_typical_price(problem), tolerance=sharpness * _COARSE_STEP, noise=zero)
-    first = find_price(partial(_residual, rule, problem), start, scale, attainable)
+    zero, last_step = jnp.zeros_like(start), sharpness * rule.last_step(epsilon(start))
+    scale = Scale(floor=zero, unit=_typical_price(problem), tolerance=last_step, noise=sharpness * _COARSE_STEP)
+    first = find_price(partial(_residual, rule, problem, _plain_sum), start, scale, attainable)
     charged = problem._replace(rewards=charge(problem.rewards, problem.spend, first.price))
-    last_step, noise = rule.last_step(epsilon(start)), epsilon(start) ** _NOISE_POWER
-    scale = Scale(floor=-first.price, unit=sharpness, tolerance=sharpness * last_step, noise=sharpness * noise)
-    second = find_price(partial(_residual, rule, charged), zero, scale, attainable)
+    noise = sharpness * epsilon(start) ** _NOISE_POWER
+    scale = Scale(floor=-first.price, unit=sharpness, tolerance=last_step, noise=noise)
+    second = find_price(partial(_residual, rule, charged, accurate_sum), zero, scale, attainable)
     net = charged.rewards - second.price * problem.spend
     return first.price + second.price, net, second._replace(num_steps=first.num_steps + second.num_steps)
 
@@ -171,17 +168,16 @@ def _typical_price(problem: _Problem) -> Float[Array, ""]:
     return (gain + problem.temperature) / jnp.where(cost > 0, cost, 1)
 
 
-def _residual(rule: RowRule, problem: _Problem, price: Array) -> tuple[Array, Array]:
+def _residual(rule: RowRule, problem: _Problem, add: _Sum, price: Array) -> tuple[Array, Array]:
     """Overspend at a price, and how fast it falls (Algorithm 2's EvalLambda and its derivative)."""
     spend, budget = problem.spend, problem.budget
     shares = rule.choose(_in_temperatures(problem.rewards - price * spend, problem.temperature))
-    excess = _excess(shares, problem)
+    excess = _excess(shares, problem, add)
     # Nearer than one arm's rounding error is on the spot.
     near = 2 * epsilon(excess) * jnp.minimum(budget, problem.widest)
     excess = jnp.where(jnp.abs(excess) <= near, 0, excess)
     # The sway of a direction is that of the direction less any constant; less the mean, nothing cancels.
-    centred = spend - total(shares * spend)
-    fall = jnp.sum(total(rule.sway(shares, centred) * centred)) / problem.temperature
+    fall = jnp.sum(rule.spread(shares, spend - total(shares * spend))) / problem.temperature
     return rule.residual(excess, budget), rule.residual_slope(excess, budget) * fall
 
 
@@ -197,7 +193,7 @@ def _trim(
     The search ends within rounding errors of the budget, on either side. This puts every mixture on the right one,
     that of a search that failed included.
     """
-    moved = excess / (excess + problem.budget)
+    moved = jnp.where(excess > 0, excess / (excess + problem.budget), 0)
     cheap = (problem.spend <= 0).astype(shares.dtype)
     cheapest = cheap / total(cheap)
     # The objective is concave: what a blend loses is at most its part in what the cheapest policies lose.
@@ -217,19 +213,14 @@ def _backward(rule: RowRule, saved: _Saved, cotangent: MixtureSolution) -> tuple
     swayed_loss = rule.sway(shares, cotangent.mixture.T)
     centred = spend - total(shares * spend)
     swayed_spend = rule.sway(shares, centred)
-    variance = _sum(swayed_spend * centred)
-    pull = temperature * cotangent.budget_price - _sum(swayed_loss * centred)
+    variance = jnp.sum(total(swayed_spend * centred))
+    pull = temperature * cotangent.budget_price - jnp.sum(total(swayed_loss * centred))
     # Where no arm mixes, no small change of the price moves anything.
     push = jnp.where(binds & (variance > 0), pull / jnp.where(variance > 0, variance, 1), 0)
     to_rewards = (swayed_loss + push * swayed_spend) / temperature
     to_spend = push * shares - jnp.where(binds, price, 0) * to_rewards
-    to_temperature = -_sum(to_rewards * jnp.where(shares > 0, net, 0)) / temperature
+    to_temperature = -jnp.sum(total(to_rewards * jnp.where(shares > 0, net, 0))) / temperature
     return to_rewards.T, to_spend.T, -push, to_temperature, jnp.zeros_like(price)
-
-
-def _sum(values: Float[Array, "policies arms"]) -> Float[Array, ""]:
-    whole, rest = accurate_sum(total(values)[0])
-    return whole + rest
 
 
 solve.defvjp(_forward, _backward)
