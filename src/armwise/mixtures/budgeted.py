@@ -103,7 +103,6 @@ def _forward(
     attainable = _attainable(rule, problem, left, rounding)
     price, net, search = _search(rule, problem, initial_price, attainable)
     price = jnp.where(attainable, price, jnp.inf)
-    net = jnp.where(attainable, net, jnp.where(spend > 0, -jnp.inf, rewards))  # without a price, the cheapest policies
     shares = rule.choose(_in_temperatures(net, temperature))
     excess = _excess(shares, problem, accurate_sum)
     trimmed, lost = _trim(rule, shares, net, excess, problem)
@@ -153,11 +152,13 @@ def _search(
     zero, last_step = jnp.zeros_like(start), sharpness * rule.last_step(epsilon(start))
     scale = Scale(floor=zero, unit=_typical_price(problem), tolerance=last_step, noise=sharpness * _COARSE_STEP)
     first = find_price(partial(_residual, rule, problem, _plain_sum), start, scale, attainable)
-    charged = problem._replace(rewards=charge(problem.rewards, problem.spend, first.price))
+    cheapest = jnp.where(problem.spend > 0, -jnp.inf, problem.rewards)  # the limit of an infinite price
+    net = jnp.where(attainable, charge(problem.rewards, problem.spend, first.price), cheapest)
+    charged = problem._replace(rewards=net)
     noise = sharpness * epsilon(start) ** _NOISE_POWER
     scale = Scale(floor=-first.price, unit=sharpness, tolerance=last_step, noise=noise)
     second = find_price(partial(_residual, rule, charged, accurate_sum), zero, scale, attainable)
-    net = charged.rewards - second.price * problem.spend
+    net = net - second.price * problem.spend
     return first.price + second.price, net, second._replace(num_steps=first.num_steps + second.num_steps)
 
 
