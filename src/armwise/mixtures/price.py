@@ -83,11 +83,12 @@ def find_price(residual: Residual, start: Float[Array, ""], scale: Scale, needed
         num_steps=jnp.zeros((), jnp.int32),
         converged=~needed,
     )
-    return _unpack(lax.while_loop(_is_on, lambda packed: _pack(_advance(residual, _unpack(packed), scale)), _pack(search)))
 
+    def advance(packed: Float[Array, " fields"]) -> Float[Array, " fields"]:
+        search = _unpack(packed)
+        return _pack(_step(search, *residual(search.price), scale))
 
-def _advance(residual: Residual, search: Search, scale: Scale) -> Search:
-    return _step(search, *residual(search.price), scale)
+    return _unpack(lax.while_loop(_is_on, advance, _pack(search)))
 
 
 def _is_on(packed: Float[Array, " fields"]) -> Bool[Array, ""]:
