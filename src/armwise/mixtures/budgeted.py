@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float
 
 from armwise.mixtures.price import Scale, Search, find_price
-from armwise.mixtures.rounding import accurate_sum, charge, epsilon
+from armwise.mixtures.rounding import accurate_sum, charge, epsilon, plain_sums
 from armwise.mixtures.rows import largest, total
 from armwise.mixtures.solution import MixtureSolution
 
@@ -22,8 +22,8 @@ _COARSE_STEP = 0.05  # temperatures: where the first search hands over to the se
 _NOISE_POWER = 0.6  # of the machine epsilon, in temperatures: steps that may be rounding errors
 _ROUNDING = 8.0  # machine epsilons by which two sums of the same terms may differ
 
-# A sum as a rounded part and what rounding left behind.
-_Sum = Callable[[Float[Array, " terms"]], tuple[Float[Array, ""], Float[Array, ""]]]
+# From each arm's spend, and how fast it falls: the sum of the first, what rounding left of it, the sum of the second.
+_Sums = Callable[[Array, Array], tuple[Array, Array, Array]]
 
 
 class RowRule(NamedTuple):
@@ -96,7 +96,7 @@ def _forward(
     least, least_rest = accurate_sum(cheapest[0])
     left = (discounted_budget - least) - least_rest
     spend = costs - cheapest
-    problem = _Problem(rewards, spend, jnp.maximum(left, 0), temperature, jnp.max(spend))
+    problem = _Problem(rewards, spend, jnp.maximum(left, 0), temperature, jnp.max(largest(spend)[0]))
     scale = jnp.maximum(jnp.maximum(jnp.abs(discounted_budget), jnp.abs(least)), problem.widest)
     rounding = _ROUNDING * epsilon(scale) * scale
 
@@ -104,7 +104,8 @@ def _forward(
     price, net, search = _search(rule, problem, initial_price, attainable)
     price = jnp.where(attainable, price, jnp.inf)
     shares = rule.choose(_in_temperatures(net, temperature))
-    excess = _excess(shares, problem, accurate_sum)
+    used, used_rest = accurate_sum(total(shares * spend)[0])
+    excess = (used - problem.budget) + used_rest
     trimmed, lost = _trim(rule, shares, net, excess, problem)
     used, used_rest = accurate_sum(total(trimmed * spend)[0])
     solution = MixtureSolution(
@@ -130,13 +131,14 @@ def _in_temperatures(net: Float[Array, "policies arms"], temperature: Array) -> 
     return (net - largest(net)) / temperature
 
 
-def _plain_sum(values: Float[Array, " terms"]) -> tuple[Float[Array, ""], Float[Array, ""]]:
-    return jnp.sum(values), jnp.zeros((), values.dtype)
+def _plainly(spent: Float[Array, " arms"], falls: Float[Array, " arms"]) -> tuple[Array, Array, Array]:
+    used, fall = plain_sums(spent, falls)
+    return used, jnp.zeros_like(used), fall
 
 
-def _excess(shares: Float[Array, "policies arms"], problem: _Problem, add: _Sum) -> Float[Array, ""]:
-    used, rest = add(total(shares * problem.spend)[0])
-    return (used - problem.budget) + rest
+def _accurately(spent: Float[Array, " arms"], falls: Float[Array, " arms"]) -> tuple[Array, Array, Array]:
+    (fall,) = plain_sums(falls)
+    return *accurate_sum(spent), fall
 
 
 def _search(
@@ -151,35 +153,35 @@ def _search(
     sharpness = problem.temperature / jnp.where(problem.widest > 0, problem.widest, 1)
     zero, last_step = jnp.zeros_like(start), sharpness * rule.last_step(epsilon(start))
     scale = Scale(floor=zero, unit=_typical_price(problem), tolerance=last_step, noise=sharpness * _COARSE_STEP)
-    first = find_price(partial(_residual, rule, problem, _plain_sum), start, scale, attainable)
+    first = find_price(partial(_residual, rule, problem, _plainly), start, scale, attainable)
     cheapest = jnp.where(problem.spend > 0, -jnp.inf, problem.rewards)  # the limit of an infinite price
     net = jnp.where(attainable, charge(problem.rewards, problem.spend, first.price), cheapest)
     charged = problem._replace(rewards=net)
     noise = sharpness * epsilon(start) ** _NOISE_POWER
     scale = Scale(floor=-first.price, unit=sharpness, tolerance=last_step, noise=noise)
-    second = find_price(partial(_residual, rule, charged, accurate_sum), zero, scale, attainable)
+    second = find_price(partial(_residual, rule, charged, _accurately), zero, scale, attainable)
     net = net - second.price * problem.spend
     return first.price + second.price, net, second._replace(num_steps=first.num_steps + second.num_steps)
 
 
 def _typical_price(problem: _Problem) -> Float[Array, ""]:
     """What an average arm would pay for its dearest policy."""
-    gain = jnp.mean(largest(problem.rewards) + largest(-problem.rewards))
-    cost = jnp.mean(largest(problem.spend))
-    return (gain + problem.temperature) / jnp.where(cost > 0, cost, 1)
+    gain, cost = plain_sums((largest(problem.rewards) + largest(-problem.rewards))[0], largest(problem.spend)[0])
+    return (gain + problem.temperature * problem.spend.shape[1]) / jnp.where(cost > 0, cost, 1)
 
 
-def _residual(rule: RowRule, problem: _Problem, add: _Sum, price: Array) -> tuple[Array, Array]:
+def _residual(rule: RowRule, problem: _Problem, add: _Sums, price: Array) -> tuple[Array, Array]:
     """Overspend at a price, and how fast it falls (Algorithm 2's EvalLambda and its derivative)."""
     spend, budget = problem.spend, problem.budget
     shares = rule.choose(_in_temperatures(problem.rewards - price * spend, problem.temperature))
-    excess = _excess(shares, problem, add)
+    spent = total(shares * spend)
+    # The sway of a direction is that of the direction less any constant; less the mean, nothing cancels.
+    used, rest, fall = add(spent[0], rule.spread(shares, spend - spent)[0])
+    excess = (used - budget) + rest
     # Nearer than one arm's rounding error is on the spot.
     near = 2 * epsilon(excess) * jnp.minimum(budget, problem.widest)
     excess = jnp.where(jnp.abs(excess) <= near, 0, excess)
-    # The sway of a direction is that of the direction less any constant; less the mean, nothing cancels.
-    fall = jnp.sum(rule.spread(shares, spend - total(shares * spend))) / problem.temperature
-    return rule.residual(excess, budget), rule.residual_slope(excess, budget) * fall
+    return rule.residual(excess, budget), rule.residual_slope(excess, budget) * fall / problem.temperature
 
 
 def _trim(
@@ -198,7 +200,7 @@ def _trim(
     cheap = (problem.spend <= 0).astype(shares.dtype)
     cheapest = cheap / total(cheap)
     # The objective is concave: what a blend loses is at most its part in what the cheapest policies lose.
-    loss = jnp.sum(total(-net * cheapest)) + problem.temperature * rule.most_regular(len(net)) * net.shape[1]
+    loss = jnp.sum(total(-net * cheapest)[0]) + problem.temperature * rule.most_regular(len(net)) * net.shape[1]
     return shares + moved * (cheapest - shares), moved * loss
 
 
@@ -214,13 +216,13 @@ def _backward(rule: RowRule, saved: _Saved, cotangent: MixtureSolution) -> tuple
     swayed_loss = rule.sway(shares, cotangent.mixture.T)
     centred = spend - total(shares * spend)
     swayed_spend = rule.sway(shares, centred)
-    variance = jnp.sum(total(swayed_spend * centred))
-    pull = temperature * cotangent.budget_price - jnp.sum(total(swayed_loss * centred))
+    variance, pulled = plain_sums(total(swayed_spend * centred)[0], total(swayed_loss * centred)[0])
+    pull = temperature * cotangent.budget_price - pulled
     # Where no arm mixes, no small change of the price moves anything.
     push = jnp.where(binds & (variance > 0), pull / jnp.where(variance > 0, variance, 1), 0)
     to_rewards = (swayed_loss + push * swayed_spend) / temperature
     to_spend = push * shares - jnp.where(binds, price, 0) * to_rewards
-    to_temperature = -jnp.sum(total(to_rewards * jnp.where(shares > 0, net, 0))) / temperature
+    to_temperature = -jnp.sum(total(to_rewards * jnp.where(shares > 0, net, 0))[0]) / temperature
     return to_rewards.T, to_spend.T, -push, to_temperature, jnp.zeros_like(price)
 
 

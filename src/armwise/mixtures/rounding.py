@@ -44,6 +44,18 @@ def accurate_sum(values: Float[Array, " terms"]) -> tuple[Float[Array, ""], Floa
     return add_exactly(total, rest)
 
 
+def plain_sums(*terms: Float[Array, " terms"]) -> tuple[Float[Array, ""], ...]:
+    """Several plain sums; short ones in one reduction.
+
+    Given one by one, XLA merges a sum over arms with the sums over policies that it follows, into a walk over all of
+    them that takes twice as long as the two.
+    """
+    if terms[0].shape[0] > _LONG:
+        return tuple(jnp.sum(values) for values in terms)
+    zeros = tuple(np.zeros((), values.dtype) for values in terms)
+    return tuple(lax.reduce(terms, zeros, lambda left, right: tuple(map(jnp.add, left, right)), dimensions=(0,)))
+
+
 def accurate_cumulative_sum(values: Float[Array, " terms"]) -> Float[Array, " terms"]:
     """Running sums, in float32 each rounded only once."""
     if not _is_short(values):

@@ -27,7 +27,7 @@ from armwise.errors import InvalidInputError
 from armwise.rmab.checks import ArrayLike, check_transitions
 from armwise.rmab.elimination import LARGEST_WRITTEN_OUT, solve
 from armwise.rmab.policies import are_all_policies, check_policies
-from armwise.rmab.policy_tree import all_policy_returns, worth_a_tree
+from armwise.rmab.policy_tree import FEWEST_STATES, all_policy_returns
 from armwise.rmab.problem import Problem
 
 Transitions = Float[Array, "arms states actions states"]
@@ -64,7 +64,7 @@ def policy_returns(
     array = check_transitions(transitions)
     check_fits(problem, array)
     chosen = check_policies(policies, array.shape[1], array.shape[2], "policy")
-    if are_all_policies(policies, array.shape[1], array.shape[2]) and worth_a_tree(*array.shape[:2]):
+    if array.shape[1] >= FEWEST_STATES and are_all_policies(policies, array.shape[1], array.shape[2]):
         return _all_returns(array, problem)
     return _returns(array, problem, chosen[None])
 
