@@ -80,7 +80,7 @@ class DecDFL(Loss):
         """The negative mean return, under the true transitions, of what the predictions choose."""
         del key
         solution = self.solve(predicted_transitions, prepared)
-        return -jnp.sum(solution.mixture * prepared.reward_returns) / solution.mixture.shape[0]
+        return -jnp.mean(jnp.sum(solution.mixture * prepared.reward_returns, axis=1))
 
     def solve(self, predicted_transitions: ArrayLike, prepared: PreparedReturns) -> MixtureSolution:
         """The mixture that the predictions choose, with its price and status."""

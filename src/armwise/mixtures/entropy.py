@@ -32,6 +32,7 @@ def _sway(shares: Float[Array, "policies arms"], direction: Float[Array, "polici
 ENTROPY = RowRule(
     choose=softmax,
     sway=_sway,
+    spread=lambda shares, centred: total(shares * centred * centred),
     # On a logarithmic scale, because spend falls exponentially in the price: a budget of 1e-6 of the spend is 14
     # plain Newton steps away, and two of these.
     residual=lambda excess, budget: jnp.where(excess == 0, 0, jnp.log1p(excess / budget)),

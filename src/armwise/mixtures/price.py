@@ -12,6 +12,7 @@ Written by hand: Optimistix has Newton without a bracket and bisection within a 
 from collections.abc import Callable
 from typing import NamedTuple
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
@@ -82,11 +83,35 @@ def find_price(residual: Residual, start: Float[Array, ""], scale: Scale, needed
         num_steps=jnp.zeros((), jnp.int32),
         converged=~needed,
     )
-    return lax.while_loop(
-        lambda search: ~search.converged & (search.num_steps < MAX_STEPS),
-        lambda search: _step(search, *residual(search.price), scale),
-        search,
-    )
+
+    def advance(packed: Float[Array, " fields"]) -> Float[Array, " fields"]:
+        search = _unpack(packed)
+        return _pack(_step(search, *residual(search.price), scale))
+
+    return _unpack(lax.while_loop(_is_on, advance, _pack(search)))
+
+
+def _is_on(packed: Float[Array, " fields"]) -> Bool[Array, ""]:
+    search = _unpack(packed)
+    return ~search.converged & (search.num_steps < MAX_STEPS)
+
+
+def _pack(search: Search) -> Float[Array, " fields"]:
+    """The search as one vector, because XLA writes each array that a loop carries by a call of its own.
+
+    Selected by place and not stacked, so that all of it is one call.
+    """
+    fields = [field.astype(search.price.dtype) for field in jax.tree.leaves(search)]
+    place = jnp.arange(len(fields))
+    packed = jnp.full(len(fields), fields[0])
+    for number, field in enumerate(fields[1:], start=1):
+        packed = jnp.where(place == number, field, packed)
+    return packed
+
+
+def _unpack(packed: Float[Array, " fields"]) -> Search:
+    price, *bracket, reach, last_size, last_move, num_steps, converged = packed
+    return Search(price, Bracket(*bracket), reach, last_size, last_move, num_steps.astype(jnp.int32), converged > 0)
 
 
 def _step(search: Search, value: Array, slope: Array, scale: Scale) -> Search:

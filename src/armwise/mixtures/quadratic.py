@@ -39,6 +39,7 @@ def _sway(shares: Float[Array, "policies arms"], direction: Float[Array, "polici
 QUADRATIC = RowRule(
     choose=project_to_simplex,
     sway=_sway,
+    spread=lambda shares, centred: total(_sway(shares, centred) * centred),
     residual=lambda excess, _: excess,
     residual_slope=lambda excess, _: jnp.ones_like(excess),
     # Newton is exact on a straight piece, so the last step is one that finds itself there already.

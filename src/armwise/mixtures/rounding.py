@@ -16,7 +16,7 @@ from jaxtyping import Array, Float
 from armwise.mixtures.rows import largest
 
 _FOLD = 16
-_LONG = 256
+_LONG = 4096
 
 
 def epsilon(values: Array) -> float:
@@ -36,9 +36,24 @@ def accurate_sum(values: Float[Array, " terms"]) -> tuple[Float[Array, ""], Floa
     if not _is_short(values):
         return jnp.sum(values), jnp.zeros((), values.dtype)
     rests = jnp.zeros_like(values)
-    while values.shape[0] > 1:
+    while values.shape[0] > _LONG:
         values, rests = _shorten(values, rests)
-    return add_exactly(values[0], rests[0])
+    # One reduction and not a tree written out: XLA would compute the tree anew wherever its result is used.
+    zero = np.zeros((), values.dtype)
+    total, rest = lax.reduce((values, rests), (zero, zero), _add_short, dimensions=(0,))
+    return add_exactly(total, rest)
+
+
+def plain_sums(*terms: Float[Array, " terms"]) -> tuple[Float[Array, ""], ...]:
+    """Several plain sums; short ones in one reduction.
+
+    Given one by one, XLA merges a sum over arms with the sums over policies that it follows, into a walk over all of
+    them that takes twice as long as the two.
+    """
+    if terms[0].shape[0] > _LONG:
+        return tuple(jnp.sum(values) for values in terms)
+    zeros = tuple(np.zeros((), values.dtype) for values in terms)
+    return tuple(lax.reduce(terms, zeros, lambda left, right: tuple(map(jnp.add, left, right)), dimensions=(0,)))
 
 
 def accurate_cumulative_sum(values: Float[Array, " terms"]) -> Float[Array, " terms"]:
@@ -53,15 +68,17 @@ def accurate_cumulative_sum(values: Float[Array, " terms"]) -> Float[Array, " te
 def charge(
     rewards: Float[Array, "policies arms"], spend: Float[Array, "policies arms"], price: Float[Array, ""]
 ) -> Float[Array, "policies arms"]:
-    """``rewards - price * spend`` less each arm's largest, free of cancellation."""
-    net, error = rewards, jnp.zeros_like(rewards)
-    for part_of_price in _halves(price):
-        for part_of_spend in _halves(spend):
-            net, lost = add_exactly(net, -part_of_price * part_of_spend)
-            error = error + lost
-    best = largest(net)
-    best_error = largest(jnp.where(net == best, error, -jnp.inf))
-    return (net - best) + (error - best_error)
+    """``rewards - price * spend`` less each arm's largest, free of cancellation.
+
+    Only the leading product must be subtracted exactly. The others are at most 2⁻¹¹ of it in float32, so what rounding
+    takes from their plain sum is beyond the 34th bit.
+    """
+    price_head, price_tail = _halves(price)
+    spend_head, spend_tail = _halves(spend)
+    net, lost = add_exactly(rewards, -price_head * spend_head)
+    small = price_head * spend_tail + (price_tail * spend_head + price_tail * spend_tail)
+    exact = (net - largest(net)) + (lost - small)
+    return exact - largest(exact)
 
 
 def _halves(values: Float[Array, "..."]) -> tuple[Array, Array]:
@@ -83,14 +100,18 @@ def _shorten(values: Float[Array, " terms"], rests: Float[Array, " terms"]) -> t
     rows = jnp.pad(values, padding).reshape(_FOLD, lanes)
     rest_rows = jnp.pad(rests, padding).reshape(_FOLD, lanes)
     start = (jnp.zeros_like(rows[0]), jnp.zeros_like(rows[0]))
-    # A loop for long sums: unrolled, XLA would compute what is summed again for each of the 16 rows.
-    unroll = 1 if lanes > _LONG else _FOLD
-    return lax.scan(_add_row, start, (rows, rest_rows), unroll=unroll)[0]
+    # Not unrolled: XLA would compute what is summed again for each of the 16 rows.
+    return lax.scan(_add_row, start, (rows, rest_rows))[0]
 
 
 def _add_row(so_far: tuple[Array, Array], row: tuple[Array, Array]) -> tuple[tuple[Array, Array], None]:
     total, error = add_exactly(so_far[0], row[0])
     return (total, so_far[1] + (error + row[1])), None
+
+
+def _add_short(left: tuple[Array, Array], right: tuple[Array, Array]) -> tuple[Array, Array]:
+    total, error = add_exactly(left[0], right[0])
+    return total, error + (left[1] + right[1])
 
 
 def _add_pairs(left: tuple[Array, Array], right: tuple[Array, Array]) -> tuple[Array, Array]:

@@ -2,6 +2,8 @@
 
 XLA's own reduction over either axis takes one element at a time on a CPU. Folding halves onto each other is the same
 sum as vector instructions: the spend of a softmax over 1,000,000 × 4 takes 2.5 ms instead of 16 (float32, 2 cores).
+With many policies, though, XLA folds anew for every policy that the result is then compared with, which on a small
+cohort costs more than the vector instructions gain: 100 × 32 takes 4.8 µs by reductions and 7.7 µs by folds.
 """
 
 from collections.abc import Callable
@@ -9,15 +11,22 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+_MANY_POLICIES = 8
+_FEW_ARMS = 4096  # beyond, a reduction walks down rows that are out of the cache by the next arm
+
 
 def total(values: Float[Array, "policies arms"]) -> Float[Array, "1 arms"]:
     """Each arm's sum."""
-    return _fold(jnp.add, values)
+    return jnp.sum(values, axis=0, keepdims=True) if _reduces(values) else _fold(jnp.add, values)
 
 
 def largest(values: Float[Array, "policies arms"]) -> Float[Array, "1 arms"]:
     """Each arm's maximum."""
-    return _fold(jnp.maximum, values)
+    return jnp.max(values, axis=0, keepdims=True) if _reduces(values) else _fold(jnp.maximum, values)
+
+
+def _reduces(values: Float[Array, "policies arms"]) -> bool:
+    return values.shape[0] > _MANY_POLICIES and values.shape[1] <= _FEW_ARMS
 
 
 def _fold(combine: Callable[[Array, Array], Array], values: Array) -> Array:

@@ -75,3 +75,11 @@ def check_policies(policies: ArrayLike, num_states: int, num_actions: int, *lead
             f"has {values[index]}."
         )
     return array
+
+
+def are_all_policies(policies: ArrayLike, num_states: int, num_actions: int) -> bool:
+    """Whether valid policies are those of ``all_policies``, in its order; false where they cannot be looked at."""
+    if not is_concrete(policies) or np.shape(policies)[0] != num_actions**num_states:
+        return False
+    number = np.asarray(policies) @ num_actions ** np.arange(num_states - 1, -1, -1)
+    return np.array_equal(number, np.arange(len(number)))

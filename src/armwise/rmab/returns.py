@@ -11,6 +11,8 @@ and it is half of the gradient. The other half is the value of the cotangent-wei
 more solve, whichever of the two returns is differentiated:
 
     ∂J/∂T(s, π(s), s')  =  γ · occupancy(s) · value(s')
+
+That is for any policies. All policies of an arm together share most of this work (``policy_tree.py``).
 """
 
 from functools import partial
@@ -24,7 +26,8 @@ from jaxtyping import Array, Float, Int
 from armwise.errors import InvalidInputError
 from armwise.rmab.checks import ArrayLike, check_transitions
 from armwise.rmab.elimination import LARGEST_WRITTEN_OUT, solve
-from armwise.rmab.policies import check_policies
+from armwise.rmab.policies import are_all_policies, check_policies
+from armwise.rmab.policy_tree import FEWEST_STATES, all_policy_returns
 from armwise.rmab.problem import Problem
 
 Transitions = Float[Array, "arms states actions states"]
@@ -61,6 +64,8 @@ def policy_returns(
     array = check_transitions(transitions)
     check_fits(problem, array)
     chosen = check_policies(policies, array.shape[1], array.shape[2], "policy")
+    if array.shape[1] >= FEWEST_STATES and are_all_policies(policies, array.shape[1], array.shape[2]):
+        return _all_returns(array, problem)
     return _returns(array, problem, chosen[None])
 
 
@@ -131,13 +136,25 @@ def check_fits(problem: Problem, transitions: Transitions) -> None:
 
 
 @eqx.filter_jit
+def _all_returns(transitions: Transitions, problem: Problem) -> tuple[PerPolicy, PerPolicy]:
+    return all_policy_returns(transitions, *_known(problem, transitions))
+
+
+@eqx.filter_jit
 def _returns(transitions: Transitions, problem: Problem, policies: Policies) -> tuple[PerPolicy, PerPolicy]:
-    # The answer is in the precision of the transitions: a float64 problem must not silently widen float32 arms.
+    returns = _solve_returns if problem.num_states <= LARGEST_WRITTEN_OUT else _solve_many_states
+    return returns(transitions, *_known(problem, transitions), policies)
+
+
+def _known(problem: Problem, transitions: Transitions) -> tuple[Array, Array, Array, Array]:
+    """Rewards, initial, costs and discount in the precision of the transitions.
+
+    A float64 problem must not silently widen float32 arms.
+    """
     cast = partial(jnp.asarray, dtype=transitions.dtype)
     rewards = cast(problem.rewards).reshape(-1, problem.num_states)
     initial = cast(problem.initial).reshape(-1, problem.num_states)
-    returns = _solve_returns if problem.num_states <= LARGEST_WRITTEN_OUT else _solve_many_states
-    return returns(transitions, rewards, initial, cast(problem.costs), cast(problem.discount), policies)
+    return rewards, initial, cast(problem.costs), cast(problem.discount)
 
 
 def _solve_many_states(
