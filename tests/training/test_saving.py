@@ -82,7 +82,7 @@ def test_nothing_is_left_of_a_folder_that_could_not_be_written(tmp_path):
         save_model(tmp_path / "m", saved(features=object()))
     assert list(tmp_path.iterdir()) == []
     save_model(tmp_path / "m", saved())
-    with pytest.raises(aw.InvalidInputError, match="exists already"):
+    with pytest.raises(aw.OutputError, match="exists already"):
         save_model(tmp_path / "m", saved())
 
 

@@ -1,7 +1,7 @@
 """The weekly job: from a programme's own files to clean arrays."""
 
 from armwise.planning.check import DataQuality, ProgrammeData, check_programme, examine_programme, load_programme
-from armwise.planning.files import safe_text, spreadsheet_safe, write_file, write_folder
+from armwise.planning.files import safe_text, spreadsheet_safe
 from armwise.planning.findings import Finding, Report
 from armwise.planning.programme import Budget, NeverCall, ProgrammeSettings, Rules
 from armwise.planning.programme_file import read_programme
@@ -23,6 +23,4 @@ __all__ = [
     "read_programme",
     "safe_text",
     "spreadsheet_safe",
-    "write_file",
-    "write_folder",
 ]

@@ -11,8 +11,8 @@ import polars as pl
 from armwise.data import Programme as SimulatedProgramme
 from armwise.data import simulated_programme
 from armwise.errors import OutputError
-from armwise.planning.files import write_folder
 from armwise.planning.programme import PathLike
+from armwise.writing import write_folder
 
 FIRST_DAY = date(2024, 1, 1)
 CATEGORIES = {

@@ -8,7 +8,6 @@ import hashlib
 import io
 import json
 import os
-import tempfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from armwise.errors import InvalidInputError
+from armwise.writing import write_file
 
 _VERSION = 1
 
@@ -39,7 +39,7 @@ class Checkpoints:
         if not owner.exists():
             if any(self.folder.iterdir()):
                 raise InvalidInputError(f"{folder} holds other files. Name an empty folder, or one that is not there.")
-            write_whole(owner, json.dumps(here, indent=2).encode())
+            write_file(owner, json.dumps(here, indent=2))
         elif _read_json(owner) != here:
             raise InvalidInputError(
                 f"{folder} holds checkpoints of another training: the data, loss, model, settings or key differ. "
@@ -57,11 +57,16 @@ class Checkpoints:
 
 
 def save_arrays(path: Path, tree: Any) -> None:
-    """Write the arrays of a pytree to an .npz file, named by their place in the tree; no pickle."""
+    """Write the arrays of a pytree to an .npz file, whole or not at all."""
+    write_file(path, packed(tree))
+
+
+def packed(tree: Any) -> bytes:
+    """The content of an .npz file of a pytree's arrays, each under its place in the tree; no pickle."""
     arrays: dict[str, Any] = {name: _plain(leaf) for name, leaf in _named_arrays(tree)}
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
-    write_whole(path, buffer.getvalue())
+    return buffer.getvalue()
 
 
 def load_arrays(path: Path, like: Any) -> Any:
@@ -79,20 +84,6 @@ def load_arrays(path: Path, like: Any) -> Any:
     leaves, structure = jax.tree.flatten(eqx.filter(like, eqx.is_array))
     assert len(leaves) == len(arrays)
     return eqx.combine(jax.tree.unflatten(structure, arrays), like)
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that at any moment, whatever happens, either the old or the new one is there in full."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
 
 
 def fingerprint(*parts: Any) -> str:

@@ -9,7 +9,6 @@ import dataclasses
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -25,9 +24,10 @@ from armwise.errors import InvalidInputError
 from armwise.losses import Loss
 from armwise.models import Linear, MultiLayerPerceptron
 from armwise.rmab import Problem
-from armwise.training.checkpoint import load_arrays, save_arrays, write_whole
+from armwise.training.checkpoint import load_arrays, packed
 from armwise.training.config import TrainConfig
 from armwise.training.description import build, describe
+from armwise.writing import write_folder
 
 FORMAT, VERSION = "armwise-model", 1
 _KEYS = ("format", "version", "armwise", "model", "features", "problem", "loss", "config", "data", "metrics", "weights")
@@ -63,17 +63,10 @@ def save_model(folder: str | os.PathLike[str], saved: SavedModel) -> None:
         saved: the model and its surroundings. Models other than ``Linear`` and ``MultiLayerPerceptron`` can be saved,
             and loaded with ``like``.
     """
-    target = Path(folder)
-    if target.exists():
-        raise InvalidInputError(f"{folder} exists already. Name a new folder, or move the old model away first.")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=f".{target.name}.") as temporary:
-        inside = Path(temporary) / "model"
-        inside.mkdir()
-        save_arrays(inside / "weights.npz", saved.model)
-        page = _page(saved, hashlib.sha256((inside / "weights.npz").read_bytes()).hexdigest())
-        write_whole(inside / "model.json", (json.dumps(page, indent=2, ensure_ascii=False) + "\n").encode())
-        os.replace(inside, target)
+    weights = packed(saved.model)
+    page = _page(saved, hashlib.sha256(weights).hexdigest())
+    text = json.dumps(page, indent=2, ensure_ascii=False) + "\n"
+    write_folder(folder, {"weights.npz": weights, "model.json": text})
 
 
 def load_model(folder: str | os.PathLike[str], like: Any = None) -> SavedModel:
