@@ -13,6 +13,8 @@ from armwise.errors import ArmwiseError
 from armwise.experiments.domains import DOMAINS, available_domains, load_domain, make_domain, save_domain
 from armwise.experiments.jobs import Job, run_job
 from armwise.experiments.protocol import LOSSES, MODELS, PAPER_PROTOCOL, QUICK_PROTOCOL, Protocol
+from armwise.experiments.sensitivity import DOMAINS as STUDIED
+from armwise.experiments.sensitivity import QUICK_STUDY_PROTOCOL, STUDY_PROTOCOL, run_sensitivity
 
 COMPILED = [name for name, family in LOSSES.items() if family.compiled]
 
@@ -45,7 +47,14 @@ def _parser() -> argparse.ArgumentParser:
     runs.add_argument("--chunk-size", type=int, help="runs side by side; by default what fits")
     runs.add_argument("--no-checkpoints", action="store_true")
     _add_protocol(runs)
-    runs.set_defaults(command=_runs)
+    runs.set_defaults(command=_runs, paper=PAPER_PROTOCOL, short=QUICK_PROTOCOL)
+    study = commands.add_parser("sensitivity", help="the synthetic domains with one unsaid choice changed at a time")
+    study.add_argument("--domain", nargs="+", default=list(STUDIED), choices=list(STUDIED))
+    study.add_argument("--loss", nargs="+", default=["nll", "mse", "fast-entropy"], choices=COMPILED)
+    study.add_argument("--variant", nargs="+", help="labels such as discount=0.99; by default all")
+    study.add_argument("--out", type=Path, default=Path("results/sensitivity"))
+    _add_protocol(study)
+    study.set_defaults(command=_sensitivity, paper=STUDY_PROTOCOL, short=QUICK_STUDY_PROTOCOL)
     return parser
 
 
@@ -70,7 +79,7 @@ def protocol_of(given: argparse.Namespace) -> Protocol:
     names = {field.name for field in dataclasses.fields(Protocol)}
     chosen = {name: value for name, value in vars(given).items() if name in names and value is not None}
     chosen = {name: tuple(value) if isinstance(value, list) else value for name, value in chosen.items()}
-    return dataclasses.replace(QUICK_PROTOCOL if given.quick else PAPER_PROTOCOL, **chosen)
+    return dataclasses.replace(given.short if given.quick else given.paper, **chosen)
 
 
 def _domains(given: argparse.Namespace) -> None:
@@ -89,6 +98,13 @@ def _runs(given: argparse.Namespace) -> None:
                 job = Job(Path(place).stem if is_file else place, loss, model)
                 options = {"chunk_size": given.chunk_size, "checkpoints": not given.no_checkpoints}
                 print(run_job(job, domain, protocol, given.out, **options), flush=True)
+
+
+def _sensitivity(given: argparse.Namespace) -> None:
+    for name in given.domain:
+        labels = None if given.variant is None else tuple(given.variant)
+        parts = run_sensitivity(name, protocol_of(given), given.out, losses=tuple(given.loss), labels=labels)
+        print("\n".join(map(str, parts)), flush=True)
 
 
 if __name__ == "__main__":
