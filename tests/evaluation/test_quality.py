@@ -138,7 +138,7 @@ def test_how_many_cohorts_are_simulated_together_changes_nothing(cohorts, monkey
     true, predicted = cohorts
     results = []
     for at_once in (None, 1, 4, 100):
-        monkeypatch.setattr(quality_module, "_cohorts_at_once", lambda *_, count=at_once: count)
+        monkeypatch.setattr(quality_module, "cohorts_at_once", lambda *_, count=at_once: count)
         jax.clear_caches()
         results.append(aw.joint_decision_quality(KEY, predicted, true, aw.Problem(), 3, num_trajectories=30))
     for result in results[1:]:
@@ -147,10 +147,10 @@ def test_how_many_cohorts_are_simulated_together_changes_nothing(cohorts, monkey
 
 
 def test_an_accelerator_takes_as_many_cohorts_as_its_memory_allows(monkeypatch):
-    assert quality_module._cohorts_at_once(100, 1000) is None
+    assert quality_module.cohorts_at_once(100, 1000) is None
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     for num_arms, num_trajectories in ((100, 1000), (76, 1), (1_000_000, 1000), (2**26, 10)):
-        at_once = quality_module._cohorts_at_once(num_arms, num_trajectories)
+        at_once = quality_module.cohorts_at_once(num_arms, num_trajectories)
         block = 2 * num_arms * blocks(num_trajectories, num_arms).shape[1]
         assert at_once == 1 or at_once * block <= quality_module.ELEMENTS_ON_AN_ACCELERATOR < (at_once + 1) * block
     assert at_once == 1

@@ -36,12 +36,16 @@ def make_material(
     return Material(cohorts.features, _stack(losses), _stack(prepared), judge, frozen)
 
 
-@eqx.filter_jit
 def _prepare(loss: Loss, cohorts: Cohorts, problem: Problem) -> PyTree:
-    def of_cohort(cohort: Cohorts) -> PyTree:
-        return loss.prepare(cohort.true_transitions, problem, cohort.budget, counts=cohort.counts, ids=cohort.ids)
+    # The problem is closed over, not traced: a loss may derive its number of steps from the discount.
+    @eqx.filter_jit
+    def of_all(loss: Loss, cohorts: Cohorts) -> PyTree:
+        def of_cohort(cohort: Cohorts) -> PyTree:
+            return loss.prepare(cohort.true_transitions, problem, cohort.budget, counts=cohort.counts, ids=cohort.ids)
 
-    return jax.vmap(of_cohort)(cohorts)
+        return jax.vmap(of_cohort)(cohorts)
+
+    return of_all(loss, cohorts)
 
 
 def cast(tree: PyTree, dtype: jnp.dtype) -> PyTree:

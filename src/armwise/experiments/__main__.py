@@ -1,0 +1,111 @@
+"""``python -m armwise.experiments``: the jobs behind ``armwise reproduce``, one by one, on any machine with JAX.
+
+Needs neither the public data nor the packages that read them once a domain is a file.
+"""
+
+import argparse
+import dataclasses
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from armwise.errors import ArmwiseError
+from armwise.experiments.domains import DOMAINS, available_domains, load_domain, make_domain, save_domain
+from armwise.experiments.jobs import Job, run_job
+from armwise.experiments.protocol import LOSSES, MODELS, PAPER_PROTOCOL, QUICK_PROTOCOL, Protocol
+from armwise.experiments.sensitivity import DOMAINS as STUDIED
+from armwise.experiments.sensitivity import QUICK_STUDY_PROTOCOL, STUDY_PROTOCOL, run_sensitivity
+
+COMPILED = [name for name, family in LOSSES.items() if family.compiled]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Parse, one library call, print."""
+    given = _parser().parse_args(arguments)
+    try:
+        given.command(given)
+    except ArmwiseError as error:
+        print(error, file=sys.stderr)
+        return int(error.exit_code)
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m armwise.experiments", description=__doc__)
+    commands = parser.add_subparsers(required=True)
+    domains = commands.add_parser("domains", help="write domains as files, to be used where their data are not")
+    domains.add_argument("--data", type=Path, help="the folder that holds oulad/ and ctn0094/")
+    domains.add_argument("--out", type=Path, default=Path("domains"))
+    domains.add_argument("names", nargs="*", metavar="NAME", help=f"by default all: {', '.join(DOMAINS)}")
+    domains.set_defaults(command=_domains)
+    runs = commands.add_parser("runs", help="train and test: one part of the results per domain, loss and model")
+    runs.add_argument("--domain", nargs="+", required=True, help="names, or files that 'domains' wrote")
+    runs.add_argument("--loss", nargs="+", default=COMPILED, choices=COMPILED)
+    runs.add_argument("--model", nargs="+", default=["linear"], choices=list(MODELS))
+    runs.add_argument("--data", type=Path, help="the folder that holds oulad/ and ctn0094/")
+    runs.add_argument("--out", type=Path, default=Path("results/runs"))
+    runs.add_argument("--chunk-size", type=int, help="runs side by side; by default what fits")
+    runs.add_argument("--no-checkpoints", action="store_true")
+    _add_protocol(runs)
+    runs.set_defaults(command=_runs, paper=PAPER_PROTOCOL, short=QUICK_PROTOCOL)
+    study = commands.add_parser("sensitivity", help="the synthetic domains with one unsaid choice changed at a time")
+    study.add_argument("--domain", nargs="+", default=list(STUDIED), choices=list(STUDIED))
+    study.add_argument("--loss", nargs="+", default=["nll", "mse", "fast-entropy"], choices=COMPILED)
+    study.add_argument("--variant", nargs="+", help="labels such as discount=0.99; by default all")
+    study.add_argument("--out", type=Path, default=Path("results/sensitivity"))
+    _add_protocol(study)
+    study.set_defaults(command=_sensitivity, paper=STUDY_PROTOCOL, short=QUICK_STUDY_PROTOCOL)
+    return parser
+
+
+def _add_protocol(parser: argparse.ArgumentParser) -> None:
+    """An option for each part of the protocol; the paper's unless --quick."""
+    parser.add_argument("--quick", action="store_true", help="2 splits, 1 initialisation, 2 learning rates, 15 epochs")
+    parser.add_argument("--splits", type=int, dest="num_splits")
+    parser.add_argument("--initialisations", type=int, dest="num_initialisations")
+    parser.add_argument("--learning-rates", type=float, nargs="+")
+    parser.add_argument("--temperatures", type=float, nargs="+")
+    parser.add_argument("--epochs", type=int, dest="num_epochs")
+    parser.add_argument("--trajectories", type=int, dest="num_trajectories", help="per test cohort")
+    parser.add_argument("--horizon", type=int, help="steps of each simulated run in evaluation")
+    parser.add_argument("--quality", choices=["joint", "decomposed"], help="measure it after each epoch (Figure 2b)")
+    parser.add_argument("--quality-trajectories", type=int)
+    parser.add_argument("--keep-indices", action="store_true", default=None, help="keep Whittle indices (Figure 3)")
+    parser.add_argument("--evaluate", choices=["all", "selected"])
+
+
+def protocol_of(given: argparse.Namespace) -> Protocol:
+    """The protocol that the options describe."""
+    names = {field.name for field in dataclasses.fields(Protocol)}
+    chosen = {name: value for name, value in vars(given).items() if name in names and value is not None}
+    chosen = {name: tuple(value) if isinstance(value, list) else value for name, value in chosen.items()}
+    return dataclasses.replace(given.short if given.quick else given.paper, **chosen)
+
+
+def _domains(given: argparse.Namespace) -> None:
+    for name in given.names or available_domains(given.data):
+        save_domain(given.out / f"{name}.npz", make_domain(name, given.data))
+        print(given.out / f"{name}.npz", flush=True)
+
+
+def _runs(given: argparse.Namespace) -> None:
+    protocol = protocol_of(given)
+    for place in given.domain:
+        is_file = place.endswith(".npz")
+        domain = load_domain(place) if is_file else make_domain(place, given.data)
+        for model in given.model:
+            for loss in given.loss:
+                job = Job(Path(place).stem if is_file else place, loss, model)
+                options = {"chunk_size": given.chunk_size, "checkpoints": not given.no_checkpoints}
+                print(run_job(job, domain, protocol, given.out, **options), flush=True)
+
+
+def _sensitivity(given: argparse.Namespace) -> None:
+    for name in given.domain:
+        labels = None if given.variant is None else tuple(given.variant)
+        parts = run_sensitivity(name, protocol_of(given), given.out, losses=tuple(given.loss), labels=labels)
+        print("\n".join(map(str, parts)), flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

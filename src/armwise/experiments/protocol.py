@@ -1,0 +1,118 @@
+"""What is compared, and how: the losses and models by name, and the protocol of the paper's "Hyperparameter Tuning"."""
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from armwise.data import Domain
+from armwise.errors import InvalidInputError
+from armwise.losses import DecDFL, Loss, MeanSquaredError, NegativeLogLikelihood, SimDFL
+from armwise.mixtures import CvxpyMixture, EntropyMixture, QuadraticMixture
+from armwise.models import Linear, MultiLayerPerceptron
+from armwise.training import TrainConfig
+
+
+@dataclasses.dataclass(frozen=True)
+class LossFamily:
+    """A row of Table 1: a loss, one for each temperature where it has one to tune."""
+
+    label: str
+    make: Callable[[float], Loss]
+    tunes_temperature: bool = False
+    trajectories: int = 0  # simulated in each gradient step
+    compiled: bool = True  # cvxpylayers does not work inside jit
+
+
+def _reference(regulariser: str) -> Callable[[float], Loss]:
+    return lambda temperature: DecDFL(CvxpyMixture(regulariser, temperature, solver="SCS", tolerance=1e-6))
+
+
+# In the order of the paper's tables.
+LOSSES: dict[str, LossFamily] = {
+    "nll": LossFamily("NLL", lambda _: NegativeLogLikelihood()),
+    "mse": LossFamily("MSE", lambda _: MeanSquaredError()),
+    "sim-1": LossFamily("SIM-DFL (1 trajectory)", lambda _: SimDFL(1), trajectories=1),
+    "sim-10": LossFamily("SIM-DFL (10 trajectories)", lambda _: SimDFL(10), trajectories=10),
+    "sim-100": LossFamily("SIM-DFL (100 trajectories)", lambda _: SimDFL(100), trajectories=100),
+    "sim-1000": LossFamily("SIM-DFL (1,000 trajectories)", lambda _: SimDFL(1000), trajectories=1000),
+    "dec-l2-cvxpy": LossFamily("DEC-DFL (L2, cvxpylayers)", _reference("l2"), True, compiled=False),
+    "dec-entropy-cvxpy": LossFamily("DEC-DFL (entropy, cvxpylayers)", _reference("entropy"), True, compiled=False),
+    "fast-entropy": LossFamily("Fast DEC-DFL (entropy)", lambda t: DecDFL(EntropyMixture(t)), True),
+    "fast-l2": LossFamily("Fast DEC-DFL (L2)", lambda t: DecDFL(QuadraticMixture(t)), True),
+}
+
+# Table 2's sizes: hidden width and number of hidden layers; none for the linear model.
+MODELS: dict[str, tuple[int, int] | None] = {"linear": None, "2x64": (64, 2), "4x500": (500, 4)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Protocol:
+    """How much is run. The defaults are the paper's where it says, and the choices of ``docs/design.md`` elsewhere.
+
+    Attributes:
+        num_splits: random divisions into train, validation and test cohorts.
+        num_initialisations: first weights per split.
+        learning_rates: of Adam, chosen by validation loss.
+        temperatures: of the regulariser (the paper's α), chosen likewise for the losses that have one.
+        num_epochs: passes over the training cohorts; the best by validation loss is kept.
+        num_trajectories: simulated runs of each test cohort behind the joint quality.
+        horizon: steps of each; None until the discount makes the rest negligible.
+        quality: the decision quality measured on the validation cohorts after each epoch ("joint" for Figure 2b).
+        quality_trajectories: simulated runs behind it, if joint.
+        keep_indices: whether to keep predicted and true Whittle indices of one run (Figure 3).
+        evaluate: "all" runs on the test cohorts, or only those that a "selected" hyperparameter can lead to.
+        seed: of weights, orders and luck.
+    """
+
+    num_splits: int = 10
+    num_initialisations: int = 5
+    learning_rates: tuple[float, ...] = (1e-2, 1e-3, 1e-4, 1e-5)
+    temperatures: tuple[float, ...] = (1.0, 0.1)
+    num_epochs: int = 100
+    num_trajectories: int = 1000
+    horizon: int | None = None
+    quality: str | None = None
+    quality_trajectories: int = 100
+    keep_indices: bool = False
+    evaluate: str = "all"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.evaluate not in ("all", "selected"):
+            raise InvalidInputError(f"evaluate must be 'all' or 'selected', not {self.evaluate!r}.")
+
+    def losses(self, family: LossFamily) -> tuple[list[Loss], list[float | None]]:
+        """The losses to train, and their temperatures."""
+        if not family.tunes_temperature:
+            return [family.make(0.0)], [None]
+        return [family.make(temperature) for temperature in self.temperatures], list(self.temperatures)
+
+    def config(self, block_size: int = 10) -> TrainConfig:
+        """The settings of each training run."""
+        return TrainConfig(
+            num_epochs=self.num_epochs,
+            quality=self.quality,
+            quality_trajectories=self.quality_trajectories,
+            block_size=block_size,
+        )
+
+
+PAPER_PROTOCOL = Protocol()
+QUICK_PROTOCOL = Protocol(2, 1, (1e-2, 1e-3), (1.0, 0.1), num_epochs=15, num_trajectories=100)
+
+
+def model_maker(name: str, domain: Domain) -> Callable[[Any], Any]:
+    """A function from a key to a model of the size, for the domain's features and states."""
+    if name not in MODELS:
+        raise InvalidInputError(f"There is no model {name!r}; there are {', '.join(MODELS)}.")
+    size, features, states = MODELS[name], domain.cohorts.features, domain.problem.num_states
+    if size is None:
+        return lambda key: Linear(key, features, states)
+    return lambda key: MultiLayerPerceptron(key, features, states, width=size[0], depth=size[1])
+
+
+def check_loss(name: str) -> LossFamily:
+    """The loss family of a name, or a complaint that lists those there are."""
+    if name not in LOSSES:
+        raise InvalidInputError(f"There is no loss {name!r}; there are {', '.join(LOSSES)}.")
+    return LOSSES[name]
