@@ -77,7 +77,7 @@ def test_a_folder_fails_as_a_whole(tmp_path, monkeypatch):
         if len(written) == 2:
             fail()
 
-    monkeypatch.setattr(files, "_fill", second_fails)
+    monkeypatch.setattr(writing, "_fill", second_fails)
     with pytest.raises(OutputError, match="No space left"):
         write_folder(tmp_path / "out", {"a.txt": "1", "b.txt": "2"})
     assert os.listdir(tmp_path) == []

@@ -12,11 +12,12 @@ from pathlib import Path
 from armwise.errors import ArmwiseError
 from armwise.experiments.domains import DOMAINS, available_domains, load_domain, make_domain, save_domain
 from armwise.experiments.jobs import Job, run_job
-from armwise.experiments.protocol import LOSSES, MODELS, PAPER_PROTOCOL, QUICK_PROTOCOL, Protocol
+from armwise.experiments.protocol import LOSSES, MODELS, PAPER_PROTOCOL, QUICK_PROTOCOL, RECIPES, Protocol
 from armwise.experiments.sensitivity import DOMAINS as STUDIED
 from armwise.experiments.sensitivity import QUICK_STUDY_PROTOCOL, STUDY_PROTOCOL, run_sensitivity
 
 COMPILED = [name for name, family in LOSSES.items() if family.compiled]
+EVERY = [*COMPILED, *RECIPES]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -40,7 +41,7 @@ def _parser() -> argparse.ArgumentParser:
     domains.set_defaults(command=_domains)
     runs = commands.add_parser("runs", help="train and test: one part of the results per domain, loss and model")
     runs.add_argument("--domain", nargs="+", required=True, help="names, or files that 'domains' wrote")
-    runs.add_argument("--loss", nargs="+", default=COMPILED, choices=COMPILED)
+    runs.add_argument("--loss", nargs="+", default=COMPILED, choices=EVERY)
     runs.add_argument("--model", nargs="+", default=["linear"], choices=list(MODELS))
     runs.add_argument("--data", type=Path, help="the folder that holds oulad/ and ctn0094/")
     runs.add_argument("--out", type=Path, default=Path("results/runs"))
@@ -71,6 +72,8 @@ def _add_protocol(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quality", choices=["joint", "decomposed"], help="measure it after each epoch (Figure 2b)")
     parser.add_argument("--quality-trajectories", type=int)
     parser.add_argument("--keep-indices", action="store_true", default=None, help="keep Whittle indices (Figure 3)")
+    parser.add_argument("--select-by", choices=["loss", "quality"], help="what the best epoch is best by")
+    parser.add_argument("--weight-decay", type=float)
     parser.add_argument("--evaluate", choices=["all", "selected"])
 
 

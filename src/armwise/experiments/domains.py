@@ -15,7 +15,7 @@ import numpy as np
 from armwise.data import Cohorts, Domain, Features, ctn0094, mmitra_like, oulad, synthetic
 from armwise.errors import InvalidInputError
 from armwise.rmab import Problem
-from armwise.training.checkpoint import write_whole
+from armwise.writing import write_file
 
 SEED = 0
 _FORMAT = "armwise-domain-1"
@@ -91,7 +91,7 @@ def save_domain(path: str | os.PathLike[str], domain: Domain) -> None:
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)
     Path(path).parent.mkdir(parents=True, exist_ok=True)
-    write_whole(Path(path), buffer.getvalue())
+    write_file(Path(path), buffer.getvalue())
 
 
 def load_domain(path: str | os.PathLike[str]) -> Domain:

@@ -6,7 +6,7 @@ from typing import Any
 
 from armwise.data import Domain
 from armwise.errors import InvalidInputError
-from armwise.losses import DecDFL, Loss, MeanSquaredError, NegativeLogLikelihood, SimDFL
+from armwise.losses import DecDFL, Loss, MeanSquaredError, NegativeLogLikelihood, PriceDFL, SimDFL
 from armwise.mixtures import CvxpyMixture, EntropyMixture, QuadraticMixture
 from armwise.models import Linear, MultiLayerPerceptron
 from armwise.training import TrainConfig
@@ -27,6 +27,14 @@ def _reference(regulariser: str) -> Callable[[float], Loss]:
     return lambda temperature: DecDFL(CvxpyMixture(regulariser, temperature, solver="SCS", tolerance=1e-6))
 
 
+def _entropy(temperature: float) -> Loss:
+    return DecDFL(EntropyMixture(temperature))
+
+
+def _beside(make: Callable[[float], Loss], weight: float) -> Callable[[float], Loss]:
+    return lambda temperature: make(temperature) + weight * MeanSquaredError()
+
+
 # In the order of the paper's tables.
 LOSSES: dict[str, LossFamily] = {
     "nll": LossFamily("NLL", lambda _: NegativeLogLikelihood()),
@@ -37,8 +45,26 @@ LOSSES: dict[str, LossFamily] = {
     "sim-1000": LossFamily("SIM-DFL (1,000 trajectories)", lambda _: SimDFL(1000), trajectories=1000),
     "dec-l2-cvxpy": LossFamily("DEC-DFL (L2, cvxpylayers)", _reference("l2"), True, compiled=False),
     "dec-entropy-cvxpy": LossFamily("DEC-DFL (entropy, cvxpylayers)", _reference("entropy"), True, compiled=False),
-    "fast-entropy": LossFamily("Fast DEC-DFL (entropy)", lambda t: DecDFL(EntropyMixture(t)), True),
+    "fast-entropy": LossFamily("Fast DEC-DFL (entropy)", _entropy, True),
     "fast-l2": LossFamily("Fast DEC-DFL (L2)", lambda t: DecDFL(QuadraticMixture(t)), True),
+}
+
+# What the study of recipes adds: each tunes its temperature; the number is the weight of the squared error beside it.
+RECIPES: dict[str, LossFamily] = {
+    "price": LossFamily("PriceDFL", PriceDFL, True),
+    "price-1": LossFamily("PriceDFL, one price", lambda t: PriceDFL(t, budget_shares=(1.0,)), True),
+    "price-wide": LossFamily("PriceDFL, five prices", lambda t: PriceDFL(t, (0.25, 0.5, 1.0, 2.0, 4.0)), True),
+    **{
+        f"price+{weight:g}mse": LossFamily(f"PriceDFL + {weight:g} MSE", _beside(PriceDFL, weight), True)
+        for weight in (1.0, 3.0, 10.0, 30.0)
+    },
+    **{
+        f"dec+{weight:g}mse": LossFamily(f"DEC-DFL + {weight:g} MSE", _beside(_entropy, weight), True)
+        for weight in (1.0, 3.0, 10.0, 30.0)
+    },
+    "dec-threshold": LossFamily(
+        "DEC-DFL, threshold policies", lambda t: DecDFL(EntropyMixture(t), policies="threshold"), True
+    ),
 }
 
 # Table 2's sizes: hidden width and number of hidden layers; none for the linear model.
@@ -62,6 +88,8 @@ class Protocol:
         keep_indices: whether to keep predicted and true Whittle indices of one run (Figure 3).
         evaluate: "all" runs on the test cohorts, or only those that a "selected" hyperparameter can lead to.
         seed: of weights, orders and luck.
+        select_by: what the best epoch is best by on the validation cohorts, the "loss" or the "quality".
+        weight_decay: of Adam.
     """
 
     num_splits: int = 10
@@ -76,6 +104,8 @@ class Protocol:
     keep_indices: bool = False
     evaluate: str = "all"
     seed: int = 0
+    select_by: str = "loss"
+    weight_decay: float = 0.0
 
     def __post_init__(self) -> None:
         if self.evaluate not in ("all", "selected"):
@@ -94,6 +124,8 @@ class Protocol:
             quality=self.quality,
             quality_trajectories=self.quality_trajectories,
             block_size=block_size,
+            select_by=self.select_by,
+            weight_decay=self.weight_decay,
         )
 
 
@@ -113,6 +145,7 @@ def model_maker(name: str, domain: Domain) -> Callable[[Any], Any]:
 
 def check_loss(name: str) -> LossFamily:
     """The loss family of a name, or a complaint that lists those there are."""
-    if name not in LOSSES:
-        raise InvalidInputError(f"There is no loss {name!r}; there are {', '.join(LOSSES)}.")
-    return LOSSES[name]
+    families = LOSSES | RECIPES
+    if name not in families:
+        raise InvalidInputError(f"There is no loss {name!r}; there are {', '.join(families)}.")
+    return families[name]

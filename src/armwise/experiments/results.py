@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from armwise.errors import InvalidInputError
-from armwise.training.checkpoint import write_whole
+from armwise.writing import write_file
 
 RowType = TypeVar("RowType")
 
@@ -102,7 +102,7 @@ def write_rows(path: Path, rows: Sequence[Any]) -> None:
     table.writerow(names)
     table.writerows([_text(getattr(row, name)) for name in names] for row in rows)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, buffer.getvalue().encode())
+    write_file(path, buffer.getvalue().encode())
 
 
 def read_rows(path: Path, kind: type[RowType]) -> list[RowType]:
@@ -125,7 +125,7 @@ def read_folder(folder: Path, kind: type[RowType], pattern: str = "*.csv") -> li
 def write_page(path: Path, page: dict[str, Any]) -> None:
     """Write what stands beside results, as JSON."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, (json.dumps(page, indent=2, ensure_ascii=False) + "\n").encode())
+    write_file(path, (json.dumps(page, indent=2, ensure_ascii=False) + "\n").encode())
 
 
 def read_page(path: Path) -> dict[str, Any]:
