@@ -207,8 +207,10 @@ def _all_departures(
 ) -> Departures:
     """The departures of every arm, in batches of one size, so that an arm's neighbours never change its last digit."""
     num_arms = transitions.shape[0]
-    size = ARMS_AT_ONCE if jax.default_backend() == "cpu" else ARMS_AT_ONCE_ON_AN_ACCELERATOR
     # At least two batches: XLA would compile the body of a loop of one differently.
+    size = ARMS_AT_ONCE
+    if jax.default_backend() != "cpu":  # under vmap, a small cohort must not be filled up to a large batch
+        size = min(ARMS_AT_ONCE_ON_AN_ACCELERATOR, -(-num_arms // (2 * ARMS_AT_ONCE)) * ARMS_AT_ONCE)
     padding = max(2, -(-num_arms // size)) * size - num_arms
 
     def in_batches(values: Array) -> Array:
