@@ -40,7 +40,7 @@ def _parser() -> argparse.ArgumentParser:
     domains.set_defaults(command=_domains)
     runs = commands.add_parser("runs", help="train and test: one part of the results per domain, loss and model")
     runs.add_argument("--domain", nargs="+", required=True, help="names, or files that 'domains' wrote")
-    runs.add_argument("--loss", nargs="+", default=COMPILED, choices=COMPILED)
+    runs.add_argument("--loss", nargs="+", default=COMPILED, choices=list(LOSSES))
     runs.add_argument("--model", nargs="+", default=["linear"], choices=list(MODELS))
     runs.add_argument("--data", type=Path, help="the folder that holds oulad/ and ctn0094/")
     runs.add_argument("--out", type=Path, default=Path("results/runs"))

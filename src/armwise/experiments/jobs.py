@@ -19,6 +19,7 @@ from armwise.data import Domain, SplitNumbers
 from armwise.errors import InvalidInputError
 from armwise.experiments.protocol import Protocol, check_loss, model_maker
 from armwise.experiments.provenance import hardware, provenance
+from armwise.experiments.reference import train_step_by_step
 from armwise.experiments.results import HistoryRow, IndexRow, RunRow, read_page, write_page, write_rows
 from armwise.experiments.scoring import BothScores, Scores, all_indices, score
 from armwise.rmab import default_horizon
@@ -143,22 +144,17 @@ def _train(
     progress: bool | None,
 ) -> TrainedRuns:
     family = check_loss(job.loss)
+    what = (jax.random.key(protocol.seed), domain.cohorts, protocol.losses(family)[0], model_maker(job.model, domain))
+    grid: dict[str, Any] = {
+        "splits": splits,
+        "num_initialisations": protocol.num_initialisations,
+        "learning_rates": protocol.learning_rates,
+        "problem": domain.problem,
+        "progress": progress,
+    }
     if not family.compiled:
-        raise InvalidInputError(f"{family.label} cannot be trained many at a time: see armwise.experiments.reference.")
-    return train_many(
-        jax.random.key(protocol.seed),
-        domain.cohorts,
-        protocol.losses(family)[0],
-        model_maker(job.model, domain),
-        protocol.config(),
-        splits=splits,
-        num_initialisations=protocol.num_initialisations,
-        learning_rates=protocol.learning_rates,
-        problem=domain.problem,
-        chunk_size=size,
-        folder=folder,
-        progress=progress,
-    )
+        return train_step_by_step(*what, protocol.num_epochs, **grid)
+    return train_many(*what, protocol.config(), chunk_size=size, folder=folder, **grid)
 
 
 def _score(
