@@ -80,7 +80,7 @@ def _mirror_claim(domain: str, chosen: Chosen) -> list[Verdict]:
         [[np.mean([getattr(run, name) for run in runs]) for runs in chosen.values()] for name in _QUALITIES]
     )
     ranks = means.argsort(axis=1).argsort(axis=1)
-    correlation = float(np.corrcoef(ranks)[0, 1])
+    correlation = float(np.asarray(np.corrcoef(ranks))[0, 1])
     swaps = sum(
         (means[0][one] - means[0][other]) * (means[1][one] - means[1][other]) < 0
         for one, other in itertools.combinations(range(len(chosen)), 2)

@@ -60,7 +60,8 @@ def train_step_by_step(
             sides, settings = splits[split], (float(rate), num_epochs)
             done.append(_run(own_key, cohorts, losses[loss], first, sides, settings, problem, tick))
     models, best_epochs, histories = zip(*done, strict=True)
-    history = History(*(np.stack(values) for values in zip(*histories, strict=True)))
+    columns: list[Any] = [np.stack(values) for values in zip(*histories, strict=True)]
+    history = History(*columns)
     stacked = jax.tree.map(lambda *leaves: np.stack(leaves) if eqx.is_array(leaves[0]) else leaves[0], *models)
     return TrainedRuns(stacked, setting, np.array(best_epochs), history)
 
@@ -99,7 +100,8 @@ def _run(
             best, best_epoch = model, epoch + 1
         tick(1)
     missing = np.full(num_epochs, np.nan)
-    return best, best_epoch, History(np.array(train_losses), np.array(validation_losses), missing)
+    history: tuple[Any, Any, Any] = (np.array(train_losses), np.array(validation_losses), missing)
+    return best, best_epoch, History(*history)
 
 
 def _prepare(loss: Loss, cohort: Cohorts, problem: Problem) -> Any:
@@ -132,10 +134,9 @@ def weight_distance(
     ours = train_many(key, domain.cohorts, protocol.losses(check_loss(fast))[0], make, protocol.config(), **grid)
     losses = protocol.losses(check_loss(slow))[0]
     theirs = train_step_by_step(key, domain.cohorts, losses, make, protocol.num_epochs, **grid)
-    keys = [
-        run_key(key, int(s), int(i), protocol.num_initialisations)[0] for s, i in zip(*ours.setting[:2], strict=True)
-    ]
-    first = jax.tree.map(lambda *leaves: np.stack(leaves), *(make(key) for key in keys))
+    places = zip(ours.setting.split.tolist(), ours.setting.initialisation.tolist(), strict=True)
+    starts = [make(run_key(key, split, start, protocol.num_initialisations)[0]) for split, start in places]
+    first = jax.tree.map(lambda *leaves: np.stack(leaves), *starts)
     moved = _largest(ours.models, first)
     return _largest(ours.models, theirs.models) / moved
 

@@ -24,13 +24,7 @@ def table_1(summaries: Iterable[Summary], kind: str = "joint") -> str:
     def row(loss: str) -> list[str]:
         real, *synthetic = theirs.get(loss, (None, None, None))
         ours = [cell(cells.get((name, loss)), kind) for name in (*REAL_WORLD, *SYNTHETIC)]
-        beside = [printed(entry, loss in theirs) for entry in (real, *synthetic)]
-        split = len(REAL_WORLD)
-        return [
-            *ours[:split],
-            beside[0],
-            *(text for pair in zip(ours[split:], beside[1:], strict=True) for text in pair),
-        ]
+        return _side_by_side(ours, [printed(entry, loss in theirs) for entry in (real, *synthetic)])
 
     return _by_loss(header, row) + _notes(cells.values())
 
@@ -59,12 +53,7 @@ def figure_2a(rows: Iterable[TimeRow]) -> str:
     def row(loss: str) -> list[str]:
         ours = [seconds(cells.get((name, loss))) for name in (*REAL_WORLD, *SYNTHETIC)]
         beside = [printed(entry, loss in paper.FIGURE_2A) for entry in paper.FIGURE_2A.get(loss, (None,) * 3)]
-        split = len(REAL_WORLD)
-        return [
-            *ours[:split],
-            beside[0],
-            *(text for pair in zip(ours[split:], beside[1:], strict=True) for text in pair),
-        ]
+        return _side_by_side(ours, beside)
 
     machines = sorted({row.hardware for row in cells.values()})
     return _by_loss(header, row) + (f"\nSeconds per epoch. Measured on {'; '.join(machines)}.\n" if machines else "")
@@ -87,7 +76,7 @@ def sensitivity(summaries: Sequence[Summary], names: Sequence[tuple[str, str]], 
     for what, label in names:
         present = [cells.get((label, loss)) for loss in losses]
         if any(present):
-            texts = [cell(one, "joint") for one in present]
+            texts = [cell(one, "joint", star=False) for one in present]
             lines.append([what, label.split("=")[-1] or NOTHING, *texts, _distance(present, target)])
         if not label:
             own = [None if one is None else number(one.by_cohort) for one in present]
@@ -95,23 +84,21 @@ def sensitivity(summaries: Sequence[Summary], names: Sequence[tuple[str, str]], 
     return _markdown(lines)
 
 
-def cell(summary: Summary | None, kind: str) -> str:
+def cell(summary: Summary | None, kind: str, *, star: bool = True) -> str:
     """Mean ± standard error; a star where less was run than the paper's protocol."""
     if summary is None:
         return NOTHING
     mean, error = getattr(summary, kind), getattr(summary, f"{kind}_error")
     text = number(mean) if math.isnan(error) else f"{number(mean)} ± {number(error)}"
-    return text + ("*" if is_reduced(summary) else "")
+    return text + ("\\*" if star and is_reduced(summary) else "")
 
 
 def is_reduced(summary: Summary) -> bool:
     """Whether fewer splits, initialisations, hyperparameters or epochs were run than in the paper."""
-    rates, temperatures = len(PAPER_PROTOCOL.learning_rates), len(PAPER_PROTOCOL.temperatures)
-    full = (PAPER_PROTOCOL.num_splits, PAPER_PROTOCOL.num_initialisations, rates)
-    own_temperatures = summary.protocol[3]
-    tuned = LOSSES[summary.loss].tunes_temperature
-    enough = summary.protocol[:3] >= full and summary.protocol[4] >= PAPER_PROTOCOL.num_epochs
-    return not (enough and (not tuned or own_temperatures >= temperatures))
+    full = PAPER_PROTOCOL
+    temperatures = len(full.temperatures) if LOSSES[summary.loss].tunes_temperature else 1
+    wanted = (full.num_splits, full.num_initialisations, len(full.learning_rates), temperatures, full.num_epochs)
+    return any(own < whole for own, whole in zip(summary.protocol, wanted, strict=True))
 
 
 def number(value: float) -> str:
@@ -140,6 +127,12 @@ def _distance(present: Sequence[Summary | None], target: dict[str, paper.Entry])
     return number(sum(gaps) / len(gaps)) if gaps else NOTHING
 
 
+def _side_by_side(ours: list[str], theirs: list[str]) -> list[str]:
+    """Our real-world domains, the paper's; then each synthetic domain, ours and the paper's."""
+    real, synthetic = ours[: len(REAL_WORLD)], ours[len(REAL_WORLD) :]
+    return [*real, theirs[0], *(text for pair in zip(synthetic, theirs[1:], strict=True) for text in pair)]
+
+
 def _by_loss(header: list[str], row: Callable[[str], list[str]]) -> str:
     """A line per loss that has any number, in the paper's order."""
     lines = [[LOSSES[loss].label, *row(loss)] for loss in LOSSES]
@@ -157,11 +150,13 @@ def _notes(summaries: Iterable[Summary]) -> str:
     reduced: dict[tuple[int, ...], set[str]] = {}
     for one in known:
         if is_reduced(one):
-            reduced.setdefault(one.protocol, set()).add(f"{LOSSES[one.loss].label} on {one.domain}")
+            reduced.setdefault(one.protocol, set()).add(
+                f"{one.loss} on {one.domain}" + ("" if one.model == "linear" else f" ({one.model})")
+            )
     lines = [
-        f"* {splits} splits × {starts} first weights × {rates} learning rates × {temperatures} temperatures, "
-        f"{epochs} epochs: {', '.join(sorted(where))}."
-        for (splits, starts, rates, temperatures, epochs), where in sorted(reduced.items())
+        "\\* Less than the paper's protocol: splits × first weights × learning rates × temperatures = "
+        f"{' × '.join(map(str, grid))}, {epochs} epochs for {', '.join(sorted(where))}."
+        for (*grid, epochs), where in sorted(reduced.items())
     ]
     machines = sorted({one.hardware for one in known})
     if machines:
