@@ -66,6 +66,7 @@ def figure_2b(
                 _draw_curve(axes, loss, *curves[name, loss])
         axes.axhline(0, color="#bbbbbb", linewidth=0.8, zorder=0)
         axes.set(title=name, xlabel="epoch")
+        axes.locator_params(axis="x", integer=True, nbins=5)
         axes.spines[["top", "right"]].set_visible(False)
     panels[0][0].set_ylabel("validation quality\n(0: never act, 1: perfect predictions)")
     _legend(figure, panels[0])
@@ -92,8 +93,9 @@ def figure_3(rows: Sequence[IndexRow], folder: Path, domain: str) -> list[Path]:
     height = -(-len(present) // width)
     size = (2.5 * width + 0.4, 2.45 * height + 0.35)
     figure, panels = plt.subplots(height, width, figsize=size, squeeze=False, sharex=True, layout="constrained")
-    for axes in panels.ravel()[len(present) :]:
-        axes.set_visible(False)
+    for place, axes in enumerate(panels.ravel()):
+        axes.set_visible(place < len(present))
+        axes.tick_params(labelsize=8, labelbottom=place + width >= len(present))
     for axes, loss in zip(panels.ravel(), present, strict=False):
         _draw_indices(axes, loss, by_loss[loss])
     figure.supxlabel("true Whittle index", fontsize=10)
@@ -126,7 +128,7 @@ def _draw_indices(axes: Any, loss: str, rows: Sequence[IndexRow]) -> None:
     text = f"mean true index: {there:.2f} shaded, {overall:.2f} all"
     axes.text(0.03, 0.97, text, transform=axes.transAxes, fontsize=7, va="top")
     axes.spines[["top", "right"]].set_visible(False)
-    axes.tick_params(labelsize=8)
+    axes.locator_params(axis="x", nbins=4)
 
 
 def _has_quality(history: Sequence[HistoryRow], summary: Summary) -> bool:
@@ -153,7 +155,7 @@ def _draw_curve(axes: Any, loss: str, epochs: np.ndarray, means: np.ndarray, err
     is_ours = loss.startswith("fast")
     axes.plot(epochs, means, line, color=colour, linewidth=2 if is_ours else 1.3, label=LOSSES[loss].label)
     if not np.isnan(errors).any():
-        axes.fill_between(epochs, means - errors, means + errors, color=colour, alpha=0.15, linewidth=0)
+        axes.fill_between(epochs, means - errors, means + errors, color=colour, alpha=0.12, linewidth=0)
 
 
 def _legend(figure: Any, panels: Any) -> None:
