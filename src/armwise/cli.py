@@ -92,6 +92,31 @@ def check(
         raise typer.Exit(report.exit_code)
 
 
+@app.command()
+def reproduce(
+    what: Annotated[str, typer.Argument(help="table1, table2, figure2a, figure2b, figure3 or all.", metavar="WHAT")],
+    quick: Annotated[bool, typer.Option("--quick", help="Minutes instead of the paper's full protocol.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder for results; by default results, or results/quick.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Folder that holds oulad/ and ctn0094/ (public data).")] = None,
+) -> None:
+    """Run a table or figure of the paper again and print it beside the paper's own numbers.
+
+    Results are kept as tidy CSV, with the command, the commit, the machine and the wall time beside them. A command
+    that was stopped goes on where it was; what is finished is not run again. What comes out: docs/reproduction.md.
+    """
+    with documented_exit():
+        from armwise.experiments.reproduce import make_setup
+        from armwise.experiments.reproduce import reproduce as run_again
+
+        folder = (Path("results/quick") if quick else Path("results")) if out is None else out
+        setup = make_setup(folder, data, quick=quick, say=say)
+        missing = sorted({"oulad", "ctn0094"} - set(setup.domains))
+        if missing:
+            say(f"Without {' and '.join(missing)}: name the folder that holds them with --data.")
+        typer.echo(run_again(what, setup).replace("\\*", "*"))
+        say(f"Results: {folder}")
+
+
 @contextmanager
 def documented_exit() -> Iterator[None]:
     """Turn armwise's own complaints, and an interruption, into a message and an exit code; no traceback for either."""
@@ -101,7 +126,7 @@ def documented_exit() -> Iterator[None]:
         say(str(error))
         raise typer.Exit(error.exit_code) from None
     except KeyboardInterrupt:
-        say("Interrupted; nothing was written.")
+        say("Interrupted; nothing was left half-written.")
         raise typer.Exit(ExitCode.INTERRUPTED) from None
 
 

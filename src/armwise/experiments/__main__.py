@@ -13,11 +13,12 @@ from armwise.errors import ArmwiseError
 from armwise.experiments.domains import DOMAINS, available_domains, load_domain, make_domain, save_domain
 from armwise.experiments.jobs import Job, run_job
 from armwise.experiments.protocol import LOSSES, MODELS, PAPER_PROTOCOL, QUICK_PROTOCOL, RECIPES, Protocol
+from armwise.experiments.report import write_report
+from armwise.experiments.reproduce import ARTEFACTS, make_setup, reproduce
 from armwise.experiments.sensitivity import DOMAINS as STUDIED
 from armwise.experiments.sensitivity import QUICK_STUDY_PROTOCOL, STUDY_PROTOCOL, run_sensitivity
 
 COMPILED = [name for name, family in LOSSES.items() if family.compiled]
-EVERY = [*COMPILED, *RECIPES]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -41,7 +42,7 @@ def _parser() -> argparse.ArgumentParser:
     domains.set_defaults(command=_domains)
     runs = commands.add_parser("runs", help="train and test: one part of the results per domain, loss and model")
     runs.add_argument("--domain", nargs="+", required=True, help="names, or files that 'domains' wrote")
-    runs.add_argument("--loss", nargs="+", default=COMPILED, choices=EVERY)
+    runs.add_argument("--loss", nargs="+", default=COMPILED, choices=[*LOSSES, *RECIPES])
     runs.add_argument("--model", nargs="+", default=["linear"], choices=list(MODELS))
     runs.add_argument("--data", type=Path, help="the folder that holds oulad/ and ctn0094/")
     runs.add_argument("--out", type=Path, default=Path("results/runs"))
@@ -56,12 +57,22 @@ def _parser() -> argparse.ArgumentParser:
     study.add_argument("--out", type=Path, default=Path("results/sensitivity"))
     _add_protocol(study)
     study.set_defaults(command=_sensitivity, paper=STUDY_PROTOCOL, short=QUICK_STUDY_PROTOCOL)
+    again = commands.add_parser("reproduce", help="a table or figure, as 'armwise reproduce' does it")
+    again.add_argument("what", choices=[*ARTEFACTS, "all"])
+    again.add_argument("--quick", action="store_true")
+    again.add_argument("--data", type=Path, help="the folder that holds oulad/ and ctn0094/")
+    again.add_argument("--out", type=Path, default=Path("results"))
+    again.set_defaults(command=_reproduce)
+    report = commands.add_parser("report", help="write the results into docs/reproduction.md")
+    report.add_argument("--results", type=Path, default=Path("results"))
+    report.add_argument("--page", type=Path, default=Path("docs/reproduction.md"))
+    report.set_defaults(command=lambda given: write_report(given.page, given.results))
     return parser
 
 
 def _add_protocol(parser: argparse.ArgumentParser) -> None:
     """An option for each part of the protocol; the paper's unless --quick."""
-    parser.add_argument("--quick", action="store_true", help="2 splits, 1 initialisation, 2 learning rates, 15 epochs")
+    parser.add_argument("--quick", action="store_true", help="2 splits, 1 initialisation, 2 learning rates, 10 epochs")
     parser.add_argument("--splits", type=int, dest="num_splits")
     parser.add_argument("--initialisations", type=int, dest="num_initialisations")
     parser.add_argument("--learning-rates", type=float, nargs="+")
@@ -108,6 +119,10 @@ def _sensitivity(given: argparse.Namespace) -> None:
         labels = None if given.variant is None else tuple(given.variant)
         parts = run_sensitivity(name, protocol_of(given), given.out, losses=tuple(given.loss), labels=labels)
         print("\n".join(map(str, parts)), flush=True)
+
+
+def _reproduce(given: argparse.Namespace) -> None:
+    print(reproduce(given.what, make_setup(given.out, given.data, quick=given.quick)))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ run again; one that was stopped goes on from its last checkpoint.
 import dataclasses
 import shutil
 import time
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,17 +20,19 @@ from armwise.data import Domain, SplitNumbers
 from armwise.errors import InvalidInputError
 from armwise.experiments.protocol import Protocol, check_loss, model_maker
 from armwise.experiments.provenance import hardware, provenance
+from armwise.experiments.reference import train_step_by_step
 from armwise.experiments.results import HistoryRow, IndexRow, RunRow, read_page, write_page, write_rows
 from armwise.experiments.scoring import BothScores, Scores, all_indices, score
 from armwise.rmab import default_horizon
 from armwise.training import TrainedRuns, train_many
-from armwise.training.checkpoint import fingerprint
 from armwise.training.engine import cast
 
 # What the simulations of SIM-DFL may hold on to in all runs side by side, in bytes.
 _CPU_MEMORY = 2**30
 _ACCELERATOR_MEMORY = 40 * 2**30
 _CPU_RUNS, _ACCELERATOR_RUNS = 50, 400
+# What a protocol may ask for beside the numbers of the tables, without changing any of them.
+EXTRAS = ("quality", "keep_indices")
 
 
 class Job(NamedTuple):
@@ -59,6 +62,7 @@ def run_job(
     *,
     chunk_size: int | None = None,
     checkpoints: bool = True,
+    needs: Collection[str] = EXTRAS,
     progress: bool | None = None,
 ) -> Path:
     """Train and test every run of a job, unless its part is in the folder already.
@@ -70,14 +74,14 @@ def run_job(
         folder: where parts are kept.
         chunk_size: runs side by side; by default what fits.
         checkpoints: whether to leave checkpoints on the way, in ``folder/unfinished``.
+        needs: which of the protocol's ``EXTRAS`` a part must have to count as finished.
         progress: whether to show bars; by default on a terminal.
 
     Returns:
         The part's CSV.
     """
     part = folder / f"{job.name}.csv"
-    mark = fingerprint(job, dataclasses.astuple(protocol), domain.cohorts, domain.problem, domain.sizes)
-    if is_finished(part, mark):
+    if is_finished(part, domain, protocol, needs):
         return part
     start, unfinished = time.perf_counter(), folder / "unfinished" / job.name
     splits = [domain.split_numbers(seed) for seed in range(protocol.num_splits)]
@@ -93,25 +97,55 @@ def run_job(
     page = provenance(time.perf_counter() - start) | {
         "job": job._asdict(),
         "domain": {"name": domain.name, "note": domain.note, "cohorts": domain.sizes},
-        "protocol": dataclasses.asdict(protocol),
+        "protocol": _as_json(protocol),
         "runs_at_once": size,
-        "fingerprint": mark,
+        "data": describe_data(domain),
     }
     write_page(part.with_suffix(".json"), page)
     shutil.rmtree(unfinished, ignore_errors=True)
     return part
 
 
-def is_finished(part: Path, mark: str) -> bool:
-    """Whether the part is there in full; a part of other data or another protocol is refused."""
-    page = part.with_suffix(".json")
-    if not page.exists():
+def is_finished(part: Path, domain: Domain, protocol: Protocol, needs: Collection[str] = EXTRAS) -> bool:
+    """Whether the part is there in full; a part of other data or another protocol is refused.
+
+    A part that lacks an extra which is asked for and needed is not finished. Data are compared up to rounding, since
+    they are made anew on every machine.
+    """
+    if not part.with_suffix(".json").exists():
         return False
-    if read_page(page).get("fingerprint") != mark:
+    page, asked = read_page(part.with_suffix(".json")), _as_json(protocol)
+    same = all(page["protocol"].get(name) == value for name, value in asked.items() if name not in EXTRAS)
+    data = describe_data(domain)
+    known = [page["data"].get(name, np.nan) for name in data]
+    if not same or not np.allclose(known, list(data.values()), rtol=1e-3):
         raise InvalidInputError(
             f"{part} holds results of another protocol or other data. Name another folder, or delete it and its .json."
         )
-    return True
+    return not any(asked[name] and not page["protocol"][name] for name in needs)
+
+
+def describe_data(domain: Domain) -> dict[str, float]:
+    """A few numbers by which data are known again, whatever the last digits."""
+    cohorts, problem = domain.cohorts, domain.problem
+    features = cohorts.features
+    return {
+        "cohorts": cohorts.num_cohorts,
+        "arms": cohorts.num_arms,
+        "budget": float(cohorts.budget.mean()),
+        "transition": float((cohorts.true_transitions[..., -1] ** 2).mean()),
+        "count": float((cohorts.counts**2).mean()),
+        "numeric": float((features.numeric**2).mean()) if features.numeric.size else 0.0,
+        "codes": float(features.codes.astype(float).mean()) if features.codes.size else 0.0,
+        "discount": float(problem.discount),
+        "first_state": float((problem.initial * problem.rewards).sum()),
+    }
+
+
+def _as_json(protocol: Protocol) -> dict[str, Any]:
+    return {
+        name: list(value) if isinstance(value, tuple) else value for name, value in dataclasses.asdict(protocol).items()
+    }
 
 
 def runs_at_once(job: Job, domain: Domain) -> int:
@@ -143,22 +177,17 @@ def _train(
     progress: bool | None,
 ) -> TrainedRuns:
     family = check_loss(job.loss)
+    what = (jax.random.key(protocol.seed), domain.cohorts, protocol.losses(family)[0], model_maker(job.model, domain))
+    grid: dict[str, Any] = {
+        "splits": splits,
+        "num_initialisations": protocol.num_initialisations,
+        "learning_rates": protocol.learning_rates,
+        "problem": domain.problem,
+        "progress": progress,
+    }
     if not family.compiled:
-        raise InvalidInputError(f"{family.label} cannot be trained many at a time: see armwise.experiments.reference.")
-    return train_many(
-        jax.random.key(protocol.seed),
-        domain.cohorts,
-        protocol.losses(family)[0],
-        model_maker(job.model, domain),
-        protocol.config(),
-        splits=splits,
-        num_initialisations=protocol.num_initialisations,
-        learning_rates=protocol.learning_rates,
-        problem=domain.problem,
-        chunk_size=size,
-        folder=folder,
-        progress=progress,
-    )
+        return train_step_by_step(*what, protocol.num_epochs, **grid)
+    return train_many(*what, protocol.config(), chunk_size=size, folder=folder, **grid)
 
 
 def _score(

@@ -130,7 +130,7 @@ class Protocol:
 
 
 PAPER_PROTOCOL = Protocol()
-QUICK_PROTOCOL = Protocol(2, 1, (1e-2, 1e-3), (1.0, 0.1), num_epochs=15, num_trajectories=100)
+QUICK_PROTOCOL = Protocol(2, 1, (1e-2, 1e-3), (1.0, 0.1), num_epochs=10, num_trajectories=100)
 
 
 def model_maker(name: str, domain: Domain) -> Callable[[Any], Any]:
