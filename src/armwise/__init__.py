@@ -100,14 +100,17 @@ if TYPE_CHECKING:
     )
     from armwise.training import (
         History,
+        Recommended,
         SavedModel,
         TrainConfig,
         Trained,
         TrainedRuns,
         load_model,
+        recommended_loss,
         save_model,
         train,
         train_many,
+        train_recommended,
     )
 
 # Where the names live, in the order of the layout; also reachable as armwise.data and so on.
@@ -148,6 +151,7 @@ __all__ = [
     "QuadraticMixture",
     "Quality",
     "RandomCalls",
+    "Recommended",
     "Report",
     "RoundRobin",
     "SavedModel",
@@ -183,6 +187,7 @@ __all__ = [
     "policy_returns",
     "priority_decision_quality",
     "read_programme",
+    "recommended_loss",
     "save_model",
     "simulate",
     "simulate_policy",
@@ -194,6 +199,7 @@ __all__ = [
     "threshold_policies",
     "train",
     "train_many",
+    "train_recommended",
     "transition_counts",
     "whittle_indices",
 ]
