@@ -4,7 +4,7 @@
 with ``CvxpyMixture`` its DEC-DFL.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -21,12 +21,26 @@ POLICY_SETS = ("all", "threshold")
 
 
 class PreparedReturns(NamedTuple):
-    """What Algorithm 1 needs of the truth: it never changes, so it is computed once."""
+    """What Algorithm 1 needs of the truth: it never changes, so it is computed once.
 
-    reward_returns: Float[Array, "arms policies"]  # J under the true transitions: what a mixture is really worth
-    budget_returns: Float[Array, "arms policies"]  # J̄ under the true transitions: what it really spends
+    Stored the way the mixtures compute, with the arms innermost.
+    """
+
+    rewards: Float[Array, "policies arms"]  # J under the true transitions: what a mixture is really worth
+    spend: Float[Array, "policies arms"]  # J̄ under the true transitions: what it really spends
     discounted_budget: Float[Array, ""]
+    measured: Any  # what the mixture has to know of the true spend and the budget
     problem: Problem
+
+    @property
+    def reward_returns(self) -> Float[Array, "arms policies"]:
+        """J under the true transitions."""
+        return self.rewards.T
+
+    @property
+    def budget_returns(self) -> Float[Array, "arms policies"]:
+        """J̄ under the true transitions."""
+        return self.spend.T
 
 
 class DecDFL(Loss):
@@ -72,7 +86,8 @@ class DecDFL(Loss):
         true = check_transitions(true_transitions)
         rewards, spend = policy_returns(true, problem, policy_set(self.policies, true))
         discounted = check_budget(budget).astype(true.dtype) / (1 - problem.discount.astype(true.dtype))
-        return PreparedReturns(rewards, spend, discounted, problem)
+        measured = self.mixture.measure(spend, discounted) if self.constraint == "true" else None
+        return PreparedReturns(rewards.T, spend.T, discounted, measured, problem)
 
     def __call__(
         self, predicted_transitions: ArrayLike, prepared: PreparedReturns, key: PRNGKeyArray | None = None
@@ -80,7 +95,7 @@ class DecDFL(Loss):
         """The negative mean return, under the true transitions, of what the predictions choose."""
         del key
         solution = self.solve(predicted_transitions, prepared)
-        return -jnp.mean(jnp.sum(solution.mixture * prepared.reward_returns, axis=1))
+        return -jnp.mean(jnp.sum(solution.mixture.T * prepared.rewards, axis=0))
 
     def solve(self, predicted_transitions: ArrayLike, prepared: PreparedReturns) -> MixtureSolution:
         """The mixture that the predictions choose, with its price and status."""
@@ -90,8 +105,11 @@ class DecDFL(Loss):
         check_same_shape(
             "returns of predicted_transitions", rewards.shape, "those prepared", prepared.budget_returns.shape
         )
-        constrained = spend if self.constraint == "predicted" else prepared.budget_returns
-        return self.mixture(rewards, constrained, prepared.discounted_budget)
+        if self.constraint == "predicted":
+            return self.mixture(rewards, spend, prepared.discounted_budget)
+        return self.mixture.solve_measured(
+            rewards, prepared.budget_returns, prepared.discounted_budget, prepared.measured
+        )
 
 
 def policy_set(

@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int
 
-from armwise.mixtures.price import Scale, Search, find_price
+from armwise.mixtures.price import Scale, find_price
 from armwise.mixtures.rounding import accurate_sum, charge, epsilon, plain_sums
 from armwise.mixtures.rows import largest, total
 from armwise.mixtures.solution import MixtureSolution
@@ -36,6 +37,7 @@ class RowRule(NamedTuple):
         residual: overspend from (excess, budget), on the scale where it is nearest to linear in the price.
         residual_slope: the derivative of `residual` with respect to the excess.
         last_step: from the machine epsilon, the Newton step, in temperatures, that is the last.
+        coarse_step: the same, the step after which only one such is left to take.
         most_regular: from the number of policies, how far the regulariser of two mixtures of one arm can differ.
         always_mixes: every policy keeps a positive share, so that the cheapest mixture is out of reach.
     """
@@ -46,18 +48,42 @@ class RowRule(NamedTuple):
     residual: Callable[[Array, Array], Array]
     residual_slope: Callable[[Array, Array], Array]
     last_step: Callable[[float], float]
+    coarse_step: Callable[[float], float]
     most_regular: Callable[[int], float]
     always_mixes: bool
 
 
+class Spending(NamedTuple):
+    """What policies spend and what there is to spend: all of a problem but its rewards, so computed once for many.
+
+    Everything is less each arm's cheapest policy: spend starts at 0, and `left` is what the cheapest ones leave over.
+    """
+
+    spend: Float[Array, "policies arms"]
+    left: Float[Array, ""]
+    widest: Float[Array, ""]  # the largest spend
+    least: Float[Array, ""]  # spent by the cheapest policies of all arms together, rounded
+    least_rest: Float[Array, ""]  # what rounding left of that
+    rounding: Float[Array, ""]  # how far two sums of these may differ
+
+
 class _Problem(NamedTuple):
-    """A problem less each arm's cheapest policy: spend starts at 0, and the budget is what is left to spend."""
+    """Rewards beside what the search must know of a `Spending`."""
 
     rewards: Float[Array, "policies arms"]
     spend: Float[Array, "policies arms"]
     budget: Float[Array, ""]
     temperature: Float[Array, ""]
     widest: Float[Array, ""]
+
+
+class _Found(NamedTuple):
+    """A price of budget, every policy's net return there less its arm's largest, and how the search went."""
+
+    price: Float[Array, ""]
+    net: Float[Array, "policies arms"]
+    converged: Bool[Array, ""]
+    num_steps: Int[Array, ""]
 
 
 class _Saved(NamedTuple):
@@ -70,40 +96,50 @@ class _Saved(NamedTuple):
     price: Float[Array, ""]
 
 
+def measure(budget_returns: Float[Array, "arms policies"], discounted_budget: Float[Array, ""]) -> Spending:
+    """What a mixture has to know of the budget.
+
+    Nothing flows back through the cheapest policies: to spend more on all of an arm's policies is to have less left,
+    and the two cancel.
+    """
+    costs = budget_returns.T
+    cheapest = lax.stop_gradient(-largest(-costs))
+    least, least_rest = accurate_sum(cheapest[0])
+    spend = costs - cheapest
+    widest = jnp.max(largest(lax.stop_gradient(spend))[0])
+    scale = jnp.maximum(jnp.maximum(jnp.abs(lax.stop_gradient(discounted_budget)), jnp.abs(least)), widest)
+    left = (discounted_budget - least) - least_rest
+    return Spending(spend, left, widest, least, least_rest, rounding=_ROUNDING * epsilon(scale) * scale)
+
+
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
 def solve(
     rule: RowRule,
     reward_returns: Float[Array, "arms policies"],
-    budget_returns: Float[Array, "arms policies"],
-    discounted_budget: Float[Array, ""],
+    spending: Spending,
     temperature: Float[Array, ""],
     initial_price: Float[Array, ""],
 ) -> MixtureSolution:
     """The mixture that maximises Equation 9 with the regulariser behind `rule`."""
-    return _forward(rule, reward_returns, budget_returns, discounted_budget, temperature, initial_price)[0]
+    return _forward(rule, reward_returns, spending, temperature, initial_price)[0]
 
 
 def _forward(
     rule: RowRule,
     reward_returns: Float[Array, "arms policies"],
-    budget_returns: Float[Array, "arms policies"],
-    discounted_budget: Float[Array, ""],
+    spending: Spending,
     temperature: Float[Array, ""],
     initial_price: Float[Array, ""],
 ) -> tuple[MixtureSolution, _Saved]:
-    rewards, costs = reward_returns.T, budget_returns.T
-    cheapest = -largest(-costs)
-    least, least_rest = accurate_sum(cheapest[0])
-    left = (discounted_budget - least) - least_rest
-    spend = costs - cheapest
-    problem = _Problem(rewards, spend, jnp.maximum(left, 0), temperature, jnp.max(largest(spend)[0]))
-    scale = jnp.maximum(jnp.maximum(jnp.abs(discounted_budget), jnp.abs(least)), problem.widest)
-    rounding = _ROUNDING * epsilon(scale) * scale
-
+    spend, left, widest, least, least_rest, rounding = spending
+    problem = _Problem(reward_returns.T, spend, jnp.maximum(left, 0), temperature, widest)
     attainable = _attainable(rule, problem, left, rounding)
-    price, net, search = _search(rule, problem, initial_price, attainable)
-    price = jnp.where(attainable, price, jnp.inf)
-    shares = rule.choose(_in_temperatures(net, temperature))
+    # A branch of its own and not a choice between results: XLA lays the arrays that enter a branch out in memory, and
+    # would otherwise pick them out of all cohorts' anew in every kernel.
+    price, net, converged, num_steps = lax.cond(
+        attainable, partial(_search, rule), _cheapest_only, problem, initial_price, attainable
+    )
+    shares = rule.choose(net / temperature)
     used, used_rest = accurate_sum(total(shares * spend)[0])
     excess = (used - problem.budget) + used_rest
     trimmed, lost = _trim(rule, shares, net, excess, problem)
@@ -111,8 +147,8 @@ def _forward(
     solution = MixtureSolution(
         mixture=trimmed.T,
         budget_price=price,
-        converged=attainable & search.converged & (jnp.abs(excess) * jnp.sign(price) <= 2 * rounding),
-        num_steps=search.num_steps,
+        converged=attainable & converged & (jnp.abs(excess) * jnp.sign(price) <= 2 * rounding),
+        num_steps=num_steps,
         budget_used=used + least + (used_rest + least_rest),
         # The shares attain the inner maximum, so before trimming, dual less primal value is what complementary
         # slackness (Equation 11) leaves over.
@@ -141,10 +177,8 @@ def _accurately(spent: Float[Array, " arms"], falls: Float[Array, " arms"]) -> t
     return *accurate_sum(spent), fall
 
 
-def _search(
-    rule: RowRule, problem: _Problem, start: Float[Array, ""], attainable: Bool[Array, ""]
-) -> tuple[Float[Array, ""], Float[Array, "policies arms"], Search]:
-    """The price, the net returns there, and how the search went.
+def _search(rule: RowRule, problem: _Problem, start: Float[Array, ""], attainable: Bool[Array, ""]) -> _Found:
+    """The price, the net returns there less each arm's largest, and how the search went.
 
     The search runs twice, as in iterative refinement: the second time on the net returns at the first answer, where
     only a small correction to the price is left to find and no digits cancel. The first one adds plainly, which is
@@ -152,16 +186,23 @@ def _search(
     """
     sharpness = problem.temperature / jnp.where(problem.widest > 0, problem.widest, 1)
     zero, last_step = jnp.zeros_like(start), sharpness * rule.last_step(epsilon(start))
-    scale = Scale(floor=zero, unit=_typical_price(problem), tolerance=last_step, noise=sharpness * _COARSE_STEP)
+    coarse_step = sharpness * rule.coarse_step(epsilon(start))
+    scale = Scale(floor=zero, unit=_typical_price(problem), tolerance=coarse_step, noise=sharpness * _COARSE_STEP)
     first = find_price(partial(_residual, rule, problem, _plainly), start, scale, attainable)
-    cheapest = jnp.where(problem.spend > 0, -jnp.inf, problem.rewards)  # the limit of an infinite price
-    net = jnp.where(attainable, charge(problem.rewards, problem.spend, first.price), cheapest)
+    net = charge(problem.rewards, problem.spend, first.price)
     charged = problem._replace(rewards=net)
     noise = sharpness * epsilon(start) ** _NOISE_POWER
     scale = Scale(floor=-first.price, unit=sharpness, tolerance=last_step, noise=noise)
     second = find_price(partial(_residual, rule, charged, _accurately), zero, scale, attainable)
     net = net - second.price * problem.spend
-    return first.price + second.price, net, second._replace(num_steps=first.num_steps + second.num_steps)
+    net = net - largest(net)
+    return _Found(first.price + second.price, net, second.converged, first.num_steps + second.num_steps)
+
+
+def _cheapest_only(problem: _Problem, start: Float[Array, ""], attainable: Bool[Array, ""]) -> _Found:
+    """What `_search` tends to as the price grows without limit."""
+    net = jnp.where(problem.spend > 0, -jnp.inf, problem.rewards)
+    return _Found(jnp.full_like(start, jnp.inf), net - largest(net), attainable, jnp.zeros((), jnp.int32))
 
 
 def _typical_price(problem: _Problem) -> Float[Array, ""]:
@@ -204,7 +245,7 @@ def _trim(
     return shares + moved * (cheapest - shares), moved * loss
 
 
-def _backward(rule: RowRule, saved: _Saved, cotangent: MixtureSolution) -> tuple[Array, ...]:
+def _backward(rule: RowRule, saved: _Saved, cotangent: MixtureSolution) -> tuple[Array, Spending, Array, Array]:
     """Equation 12 by elimination: the KKT system is diagonal but for one row per arm and one for the budget.
 
     With M the Jacobian of the shares in net / temperature, spend(price) = budget gives
@@ -223,7 +264,9 @@ def _backward(rule: RowRule, saved: _Saved, cotangent: MixtureSolution) -> tuple
     to_rewards = (swayed_loss + push * swayed_spend) / temperature
     to_spend = push * shares - jnp.where(binds, price, 0) * to_rewards
     to_temperature = -jnp.sum(total(to_rewards * jnp.where(shares > 0, net, 0))[0]) / temperature
-    return to_rewards.T, to_spend.T, -push, to_temperature, jnp.zeros_like(price)
+    zero = jnp.zeros_like(price)
+    to_spending = Spending(to_spend, -push, zero, zero, zero, zero)
+    return to_rewards.T, to_spending, to_temperature, zero
 
 
 solve.defvjp(_forward, _backward)

@@ -12,10 +12,11 @@ from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
 from armwise.errors import ConvergenceError, InvalidInputError
-from armwise.mixtures.budgeted import RowRule, solve
+from armwise.mixtures.budgeted import RowRule, Spending, measure, solve
 from armwise.mixtures.solution import MixtureSolution, Values
 
 _solve = jax.jit(solve, static_argnums=0)
+_measure = jax.jit(measure)
 
 
 class Inputs(NamedTuple):
@@ -33,14 +34,23 @@ def solve_smooth(
     discounted_budget: Values,
     temperature: ArrayLike,
     initial_price: Values | None,
+    spending: Spending | None = None,
 ) -> MixtureSolution:
-    """Check, solve, and raise if there is no solution."""
+    """Check, solve, and raise if there is no solution; `spending` is what `measure_spending` said of the budget."""
     inputs = read_inputs(reward_returns, budget_returns, discounted_budget)
     dtype = inputs.reward_returns.dtype
     start = read_price(0.0 if initial_price is None else initial_price, dtype)
-    solution: MixtureSolution = _solve(rule, *inputs, jnp.asarray(temperature, dtype), start)
+    measured = _measure(inputs.budget_returns, inputs.discounted_budget) if spending is None else spending
+    measured = jax.tree.map(lambda value: value.astype(dtype), measured)
+    solution: MixtureSolution = _solve(rule, inputs.reward_returns, measured, jnp.asarray(temperature, dtype), start)
     raise_unless_converged(solution, inputs)
     return solution
+
+
+def measure_spending(budget_returns: Float[Array, "arms policies"], discounted_budget: Float[Array, ""]) -> Spending:
+    """What `solve_smooth` would compute of the budget alone, to compute it once for many rewards."""
+    spending: Spending = _measure(budget_returns, discounted_budget)
+    return spending
 
 
 def read_inputs(reward_returns: Values, budget_returns: Values, discounted_budget: Values) -> Inputs:

@@ -6,8 +6,8 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from armwise.mixtures.budgeted import RowRule
-from armwise.mixtures.calls import check_temperature, solve_smooth
+from armwise.mixtures.budgeted import RowRule, Spending
+from armwise.mixtures.calls import check_temperature, measure_spending, solve_smooth
 from armwise.mixtures.rows import largest, total
 from armwise.mixtures.solution import Mixture, MixtureSolution, Values
 
@@ -40,6 +40,7 @@ ENTROPY = RowRule(
     # An arm's third central moment is at most its widest spend times its variance, so a Newton step of x
     # temperatures leaves an error below x².
     last_step=math.sqrt,
+    coarse_step=lambda epsilon: epsilon**0.25,
     most_regular=math.log,
     always_mixes=True,
 )
@@ -80,3 +81,15 @@ class EntropyMixture(Mixture):
     ) -> MixtureSolution:
         """See `Mixture`."""
         return solve_smooth(ENTROPY, reward_returns, budget_returns, discounted_budget, self.temperature, initial_price)
+
+    def measure(self, budget_returns: Float[Array, "arms policies"], discounted_budget: Float[Array, ""]) -> Spending:
+        """See `Mixture`."""
+        return measure_spending(budget_returns, discounted_budget)
+
+    def solve_measured(
+        self, reward_returns: Values, budget_returns: Values, discounted_budget: Values, measured: Spending
+    ) -> MixtureSolution:
+        """See `Mixture`."""
+        return solve_smooth(
+            ENTROPY, reward_returns, budget_returns, discounted_budget, self.temperature, None, measured
+        )

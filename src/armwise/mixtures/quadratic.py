@@ -5,8 +5,8 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float
 
-from armwise.mixtures.budgeted import RowRule
-from armwise.mixtures.calls import check_temperature, solve_smooth
+from armwise.mixtures.budgeted import RowRule, Spending
+from armwise.mixtures.calls import check_temperature, measure_spending, solve_smooth
 from armwise.mixtures.rows import total
 from armwise.mixtures.solution import Mixture, MixtureSolution, Values
 
@@ -44,6 +44,7 @@ QUADRATIC = RowRule(
     residual_slope=lambda excess, _: jnp.ones_like(excess),
     # Newton is exact on a straight piece, so the last step is one that finds itself there already.
     last_step=lambda epsilon: 64 * epsilon,
+    coarse_step=lambda epsilon: 64 * epsilon,
     most_regular=lambda _: 0.5,
     always_mixes=False,
 )
@@ -83,4 +84,16 @@ class QuadraticMixture(Mixture):
         """See `Mixture`."""
         return solve_smooth(
             QUADRATIC, reward_returns, budget_returns, discounted_budget, self.temperature, initial_price
+        )
+
+    def measure(self, budget_returns: Float[Array, "arms policies"], discounted_budget: Float[Array, ""]) -> Spending:
+        """See `Mixture`."""
+        return measure_spending(budget_returns, discounted_budget)
+
+    def solve_measured(
+        self, reward_returns: Values, budget_returns: Values, discounted_budget: Values, measured: Spending
+    ) -> MixtureSolution:
+        """See `Mixture`."""
+        return solve_smooth(
+            QUADRATIC, reward_returns, budget_returns, discounted_budget, self.temperature, None, measured
         )

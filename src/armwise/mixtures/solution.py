@@ -63,3 +63,14 @@ class Mixture(eqx.Module):
             InvalidInputError: a shape or a value is impossible (outside `jit` only).
             ConvergenceError: no mixture keeps to the budget, or no finite price does (outside `jit` only).
         """
+
+    def measure(self, budget_returns: Float[Array, "arms policies"], discounted_budget: Float[Array, ""]) -> Any:
+        """What this mixture can compute once for many rewards under one budget: nothing, unless it says otherwise."""
+        del budget_returns, discounted_budget
+
+    def solve_measured(
+        self, reward_returns: Values, budget_returns: Values, discounted_budget: Values, measured: Any
+    ) -> MixtureSolution:
+        """The same as the call, with what `measure` returned for this budget."""
+        del measured
+        return self(reward_returns, budget_returns, discounted_budget)
