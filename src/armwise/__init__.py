@@ -71,7 +71,11 @@ if TYPE_CHECKING:
         MultiLayerPerceptron,
     )
     from armwise.planning import (
+        Evaluation,
+        Explanation,
         Finding,
+        OutreachPlanner,
+        Plan,
         ProgrammeData,
         ProgrammeSettings,
         Report,
@@ -79,6 +83,7 @@ if TYPE_CHECKING:
         init_programme,
         load_programme,
         read_programme,
+        recommended_loss,
     )
     from armwise.rmab import (
         Problem,
@@ -122,7 +127,9 @@ __all__ = [
     "Encoded",
     "Encoder",
     "EntropyMixture",
+    "Evaluation",
     "ExitCode",
+    "Explanation",
     "Features",
     "Finding",
     "History",
@@ -138,7 +145,9 @@ __all__ = [
     "NegativeLogLikelihood",
     "OutageError",
     "OutputError",
+    "OutreachPlanner",
     "Partition",
+    "Plan",
     "Problem",
     "Programme",
     "ProgrammeData",
@@ -181,6 +190,7 @@ __all__ = [
     "policy_returns",
     "priority_decision_quality",
     "read_programme",
+    "recommended_loss",
     "save_model",
     "simulate",
     "simulate_policy",

@@ -1,17 +1,29 @@
-"""The weekly job: from a programme's own files to clean arrays."""
+"""The weekly job: from a programme's own files to a call list."""
 
+from armwise.planning.call_list import Explanation, Plan, PlanSummary
 from armwise.planning.check import DataQuality, ProgrammeData, check_programme, examine_programme, load_programme
 from armwise.planning.files import safe_text, spreadsheet_safe, write_file, write_folder
 from armwise.planning.findings import Finding, Report
+from armwise.planning.judging import Evaluation, PolicyQuality
+from armwise.planning.planner import OutreachPlanner
 from armwise.planning.programme import Budget, NeverCall, ProgrammeSettings, Rules
 from armwise.planning.programme_file import read_programme
+from armwise.planning.recipe import recommended_config, recommended_loss
+from armwise.planning.rules import CallRules
 from armwise.planning.sample import init_programme
 
 __all__ = [
     "Budget",
+    "CallRules",
     "DataQuality",
+    "Evaluation",
+    "Explanation",
     "Finding",
     "NeverCall",
+    "OutreachPlanner",
+    "Plan",
+    "PlanSummary",
+    "PolicyQuality",
     "ProgrammeData",
     "ProgrammeSettings",
     "Report",
@@ -21,6 +33,8 @@ __all__ = [
     "init_programme",
     "load_programme",
     "read_programme",
+    "recommended_config",
+    "recommended_loss",
     "safe_text",
     "spreadsheet_safe",
     "write_file",
