@@ -1,10 +1,10 @@
 """The call list: who is called, in which order and why; who is not, and why not."""
 
 import io
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import polars as pl
 
@@ -81,11 +81,8 @@ class Explanation:
         return " ".join([head, *self.reasons])
 
 
-class Standing(Protocol):
-    """Looks a person up again: where she stands, with the columns index and gain if she may be called."""
-
-    def __call__(self, identity: str) -> pl.DataFrame:
-        """One row, or none if there is no such person."""
+# Looks a person up again: one row with where she stands, and index and gain if she may be called; none if unknown.
+Standing = Callable[[str], pl.DataFrame]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,7 +1,7 @@
 """scikit-learn's convention for parameters, without scikit-learn: the constructor's arguments, kept as they came."""
 
 import inspect
-from typing import Any, Self
+from typing import Any
 
 from armwise.errors import InvalidInputError
 
@@ -20,7 +20,7 @@ class Parameters:
         """The parameters by name. None of them has parameters of its own, so ``deep`` changes nothing."""
         return {name: getattr(self, name) for name in self._names()}
 
-    def set_params(self, **parameters: Any) -> Self:
+    def set_params(self, **parameters: Any) -> "Parameters":
         """Change parameters; takes effect at the next ``fit``."""
         known = self._names()
         for name, value in parameters.items():

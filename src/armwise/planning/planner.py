@@ -1,7 +1,7 @@
 """OutreachPlanner: learn from a programme's history, then say whom to call, in scikit-learn's verbs."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -96,7 +96,9 @@ class OutreachPlanner(Parameters):
         self.categorical, self.numeric, self.id_column = categorical, numeric, id_column
         self.random_state = random_state
 
-    def fit(self, features: Any, trajectories: Any, *, ids: Any = None, progress: bool | None = False) -> Self:
+    def fit(
+        self, features: Any, trajectories: Any, *, ids: Any = None, progress: bool | None = False
+    ) -> "OutreachPlanner":
         """Learn. Neither the order of rows nor of columns named changes anything.
 
         Args:
@@ -260,7 +262,7 @@ class OutreachPlanner(Parameters):
     def _encode(self, features: Any) -> Encoded:
         return self.encoder_.transform(as_frame("features", features))
 
-    def _fitted(self) -> Self:
+    def _fitted(self) -> "OutreachPlanner":
         if not hasattr(self, "model_"):
             raise InvalidInputError("This planner has learned nothing yet. Call fit, or load one that was saved.")
         return self
