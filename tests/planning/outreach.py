@@ -47,7 +47,7 @@ def make_weeks(rng: np.random.Generator, people: pl.DataFrame, num_states: int =
     for week in range(num_weeks):
         action = (rng.random(people.height) < 0.3).astype(int)
         rows.append(pl.DataFrame({"id": people["id"], "step": week, "state": state, "action": action}))
-        up = rng.random(people.height) < 0.3 + action * (0.1 + 0.4 * owns)
+        up = rng.random(people.height) < 0.25 + action * 0.65 * owns
         state = np.clip(state + np.where(up, 1, -1), 0, num_states - 1)
     seen = pl.concat(rows)
     return seen.filter(pl.Series(rng.random(seen.height) < 0.9))
@@ -61,7 +61,13 @@ def small(model: str = "linear", num_states: int = 2) -> Small:
     weeks = make_weeks(rng, people, num_states)
     settings = aw.TrainConfig(num_epochs=20, learning_rate=0.05)
     planner = aw.OutreachPlanner(
-        aw.MeanSquaredError(), model, settings, cohort_size=20, numeric=["age"], categorical=["phone", "language"]
+        aw.MeanSquaredError(),
+        model,
+        settings,
+        cohort_size=20,
+        prior_strength=1,
+        numeric=["age"],
+        categorical=["phone", "language"],
     )
     return Small(people, weeks, planner.fit(people, weeks))
 

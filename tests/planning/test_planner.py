@@ -82,7 +82,7 @@ def _only_rounding(plan, people, rules):
     return len(other) == len(plan) and max(values) - min(values) < 2e-5
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(rules=RULES, seed=st.integers(0, 2**32 - 1), batch_size=st.sampled_from([1, 7, 59, 60, 1000]))
 def test_rows_batches_and_files_change_no_byte(tmp_path, rules, seed, batch_size):
     planner, rng = small().planner, np.random.default_rng(seed)
@@ -316,13 +316,15 @@ def test_someone_without_history_is_learned_from_all_the_same():
     assert clone(case.planner).fit(case.people, weeks).metrics_["num_people"] == 120
 
 
-def test_evaluation_compares_on_the_same_people():
+def test_an_evaluation_compares_policies_on_the_same_people():
     case = small()
     evaluation = case.planner.evaluate(case.people, case.weeks, num_trajectories=50)
     by_name = {each.policy: each for each in evaluation.policies}
     assert list(by_name) == ["armwise", "least likely to engage", "round robin", "random"]
-    assert by_name["armwise"].quality > by_name["random"].quality
+    # In this history calls help those who own a phone, and a planner that learned so calls them.
+    assert by_name["armwise"].quality > by_name["random"].quality + 2 * by_name["random"].standard_error
+    assert by_name["armwise"].gain > by_name["random"].gain
     assert 0.9 < by_name["round robin"].budget_use <= 1.001
     assert evaluation.table.height == 4
-    assert (evaluation.cohort_size, evaluation.num_cohorts) == (20, 6)
+    assert (evaluation.cohort_size, evaluation.num_cohorts, evaluation.budget) == (20, 6, 1)
     assert "round robin" in str(evaluation)

@@ -60,6 +60,14 @@ def write_folder(path: str | os.PathLike[str], contents: Mapping[str, bytes | st
         raise error if isinstance(error, OutputError) else _not_written(target, error) from error
 
 
+def make_folder(path: str | os.PathLike[str]) -> None:
+    """Make a folder unless it is there; the folder above it must be."""
+    try:
+        Path(path).mkdir(exist_ok=True)
+    except OSError as error:
+        raise _not_written(Path(path), error) from error
+
+
 def spreadsheet_safe(table: pl.DataFrame) -> pl.DataFrame:
     """The table with an apostrophe before every text that a spreadsheet would run as a formula.
 

@@ -104,10 +104,11 @@ def _from_long_table(table: Any, ids: pl.Series, num_states: int | None) -> Traj
 
 
 class Material(NamedTuple):
-    """What a model learns from, or is judged on."""
+    """What a model learns from, or is judged on; and how often everyone together made each transition."""
 
     cohorts: Cohorts
     problem: Problem
+    pool: np.ndarray
 
 
 def make_material(
@@ -119,10 +120,16 @@ def make_material(
     budget_share: float,
     max_cohorts: int,
     seed: int,
+    others: np.ndarray | None = None,
 ) -> Material:
-    """Random cohorts of the people, each with its share of the budget, and the problem that they pose."""
-    counts = transition_counts(examples.trajectories)
-    transitions = estimate_transitions(counts, prior_strength)
+    """Random cohorts of the people, each with its share of the budget, and the problem that they pose.
+
+    ``others`` are transitions of further people, ``[states, actions, states]``, who belong to the same pool.
+    """
+    counts = np.asarray(transition_counts(examples.trajectories))
+    # To the pool, the others are one more person.
+    everyone = counts if others is None else np.concatenate([counts, others[None]])
+    transitions = np.asarray(estimate_transitions(everyone, prior_strength))[: len(counts)]
     # Five cohorts at least, so that there is something to learn from and something to choose by.
     size = max(1, min(cohort_size, len(examples.ids) // 5))
     budget = max(1, round(budget_share * size))
@@ -130,7 +137,7 @@ def make_material(
     initial = first_state_shares(examples.trajectories)
     # Who is with whom is random, so the first cohorts are as good as any.
     cohorts = people.cohorts[:max_cohorts]
-    return Material(cohorts, Problem(discount=discount, initial=initial))
+    return Material(cohorts, Problem(discount=discount, initial=initial), counts.sum(axis=0))
 
 
 def fit_model(
@@ -143,7 +150,7 @@ def fit_model(
     progress: bool | None,
 ) -> Trained:
     """Train on some cohorts, choose by others, and make neutral what no one taught."""
-    cohorts, problem = material
+    cohorts, problem, _ = material
     held_out = min(cohorts.num_cohorts - 1, max(1, round(validation_share * cohorts.num_cohorts)))
     sides = split(cohorts, seed, cohorts.num_cohorts - held_out, held_out, 0)
     first, order = jax.random.split(jax.random.key(seed))

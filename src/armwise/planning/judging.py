@@ -70,7 +70,7 @@ class Evaluation(NamedTuple):
 
 def judge(model: Any, material: Material, seed: int, num_trajectories: int) -> Evaluation:
     """Compare all policies on the cohorts of the material, taking their estimated transitions for the truth."""
-    cohorts, problem = material
+    cohorts, problem, _ = material
     shape = cohorts.true_transitions.shape
     num_people = shape[0] * shape[1]
     people = jax.tree.map(lambda leaf: leaf.reshape(num_people, leaf.shape[2]), cohorts.features)

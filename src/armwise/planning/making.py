@@ -92,7 +92,8 @@ class Planning:
 
 def _check_once_each(people: Population, hashes: list[np.ndarray]) -> None:
     """Refuse a person who has two rows. Equal hashes are rare, and only then the ids themselves are compared."""
-    ordered = np.sort(np.concatenate(hashes))
+    ordered = np.concatenate(hashes)
+    ordered.sort()
     again = ordered[1:][ordered[1:] == ordered[:-1]]
     if not len(again):
         return

@@ -83,7 +83,8 @@ def read_inputs(programme: ProgrammeSettings, model: Path) -> dict[str, Input]:
         "interventions": programme.interventions.source.path,
     }
     files = {"settings": programme.path, **tables, "model": model}
-    return {name: Input(path.name, _hash_file(path)) for name, path in files.items()}
+    # A table that is not there is the check's to complain about, with everything else that is wrong.
+    return {name: Input(path.name, _hash_file(path)) for name, path in files.items() if path.is_file()}
 
 
 def make_manifest(inputs: dict[str, Input], plan: Plan, content: bytes, seed: int, planned_step: str) -> Manifest:

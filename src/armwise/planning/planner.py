@@ -55,6 +55,7 @@ class OutreachPlanner(Parameters):
     Attributes:
         encoder_, model_, problem_: what was learned.
         history_: losses by epoch; not kept by ``save``.
+        pool_: how often everyone together made each transition, ``[states, 2, states]``.
         metrics_: how many people it learned from, the epoch that was kept, and its losses.
 
     Example:
@@ -116,7 +117,7 @@ class OutreachPlanner(Parameters):
         share = check_share("validation_share", self.validation_share)
         trained = fit_model(material, loss, self.model, config, share, self._seed(), progress)
         self.model_, self.problem_ = trained.model, material.problem
-        self.history_ = trained.history
+        self.history_, self.pool_ = trained.history, material.pool
         self.metrics_ = {
             "num_people": float(len(examples.ids)),
             "best_epoch": float(trained.best_epoch),
@@ -207,7 +208,8 @@ class OutreachPlanner(Parameters):
     ) -> Evaluation:
         """What this planner's calls would be worth to these people, beside turns, lots and a risk score.
 
-        Their chains, estimated from their own history and the pool, are taken for the truth. Use people whom ``fit``
+        Their chains, estimated from their own history and from the pool of all people, those of ``fit`` included, are
+        taken for the truth. Use people whom ``fit``
         has not seen: with those it has, the comparison flatters.
 
         Args:
@@ -218,7 +220,7 @@ class OutreachPlanner(Parameters):
         """
         self._fitted()
         states = self.problem_.num_states
-        material = self._material(read_examples(features, trajectories, ids, self.id_column, states))
+        material = self._material(read_examples(features, trajectories, ids, self.id_column, states), self.pool_)
         return judge(self.model_, material, self._seed(), check_count("num_trajectories", num_trajectories, minimum=1))
 
     def save(self, path: PathLike) -> None:
@@ -226,25 +228,25 @@ class OutreachPlanner(Parameters):
         self._fitted()
         loss, config = self._recipe()
         saved = SavedModel(self.model_, self.problem_, loss, config, self.encoder_.to_dict(), self.data_, self.metrics_)
-        write_planner(path, SavedPlanner(self.get_params(), saved))
+        write_planner(path, SavedPlanner(self.get_params(), saved, self.pool_))
 
     @classmethod
     def load(cls, path: PathLike) -> "OutreachPlanner":
         """Read a planner that ``save`` wrote; its plans are the same to the byte. The history of losses is not kept."""
-        parameters, saved = read_planner(path)
+        parameters, saved, pool = read_planner(path)
         if set(parameters) != set(cls._names()):
             raise InvalidInputError(f"{path} has other parameters than this armwise. Fit anew.")
         planner = cls(**parameters)
         planner.encoder_, planner.model_ = Encoder.from_dict(saved.features), saved.model
         planner.problem_, planner.data_ = saved.problem, saved.data
-        planner.metrics_ = dict(saved.metrics)
+        planner.metrics_, planner.pool_ = dict(saved.metrics), pool
         return planner
 
     def _recipe(self) -> tuple[Loss, TrainConfig]:
         loss = recommended_loss() if self.loss is None else self.loss
         return loss, recommended_config() if self.config is None else self.config
 
-    def _material(self, examples: Examples) -> Material:
+    def _material(self, examples: Examples, others: np.ndarray | None = None) -> Material:
         return make_material(
             examples,
             self.encoder_.transform(examples.frame).features,
@@ -254,6 +256,7 @@ class OutreachPlanner(Parameters):
             check_share("budget_share", self.budget_share),
             check_count("max_cohorts", self.max_cohorts, minimum=1),
             self._seed(),
+            others,
         )
 
     def _seed(self) -> int:

@@ -8,6 +8,8 @@ import zipfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from armwise.errors import InvalidInputError
 from armwise.losses import Loss
 from armwise.planning.files import write_file
@@ -22,15 +24,17 @@ LARGEST = 2**30
 
 
 class SavedPlanner(NamedTuple):
-    """What is kept of a planner: its parameters, and the model with its encoder, problem, loss and settings."""
+    """What is kept of a planner: parameters; model, encoder, problem, loss and settings; everyone's counts."""
 
     parameters: dict[str, Any]
     saved: SavedModel
+    pool: np.ndarray
 
 
 def write_planner(path: PathLike, planner: SavedPlanner) -> None:
     """Write the file; the same planner gives the same bytes."""
     page = {"format": FORMAT, "version": VERSION, "parameters": _to_json(planner.parameters)}
+    page["pool"] = planner.pool.tolist()
     with tempfile.TemporaryDirectory() as folder:
         save_model(Path(folder) / "model", planner.saved)
         parts = {PAGE: (json.dumps(page, indent=2, ensure_ascii=False) + "\n").encode()}
@@ -51,7 +55,10 @@ def read_planner(path: PathLike) -> SavedPlanner:
         for name in MODEL:
             (Path(folder) / name).write_bytes(parts[name])
         saved = load_model(folder)
-    return SavedPlanner(_from_json(page["parameters"], str(path)), saved)
+    pool, states = np.asarray(page.get("pool")), saved.problem.num_states
+    if pool.shape != (states, 2, states) or pool.dtype.kind not in "iu":
+        raise InvalidInputError(f"{path} is damaged: its counts are not those of {states} states. Fit anew.")
+    return SavedPlanner(_from_json(page["parameters"], str(path)), saved, pool)
 
 
 def _parts(path: Path) -> dict[str, bytes]:

@@ -10,11 +10,12 @@ import polars as pl
 from armwise.errors import InvalidInputError
 from armwise.planning.call_list import Plan
 from armwise.planning.check import ProgrammeData, load_programme
-from armwise.planning.files import write_file
+from armwise.planning.files import make_folder, write_file
 from armwise.planning.judging import Evaluation
 from armwise.planning.manifest import Manifest, Verification, compare, find_manifest, make_manifest, read_inputs
 from armwise.planning.planner import OutreachPlanner
 from armwise.planning.programme import PathLike, Time
+from armwise.planning.programme_file import read_programme
 from armwise.planning.ties import tie_breaks
 
 MODEL_FILE, CALLS_FILE = "model.armwise", "call-list.csv"
@@ -94,11 +95,11 @@ def plan_programme(
         despite_outage: whether to go on if the last step was hardly observed.
     """
     model = Path(path).parent / MODEL_FILE if model is None else Path(model)
+    planner, settings = OutreachPlanner.load(model), read_programme(path)
+    inputs = read_inputs(settings, model)
     data = load_programme(path, despite_outage=despite_outage)
-    inputs = read_inputs(data.programme, model)
-    planner = OutreachPlanner.load(model)
     plan = _plan(planner, data)
-    if read_inputs(data.programme, model) != inputs:
+    if read_inputs(settings, model) != inputs:
         raise InvalidInputError("A file changed while the plan was made. Plan again when nobody writes to the files.")
     content = plan.to_bytes(suffix)
     planned = data.quality.planned_step
@@ -116,7 +117,7 @@ def write_plan(planned: ProgrammePlan, output: PathLike) -> Path:
         The path of the manifest.
     """
     target = find_manifest(Path(output), planned.content)
-    target.parent.mkdir(exist_ok=True)
+    make_folder(target.parent)
     write_file(target, planned.manifest.to_json())
     write_file(output, planned.content)
     return target
