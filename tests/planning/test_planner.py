@@ -110,6 +110,18 @@ def test_tables_of_every_make_give_the_same_plan():
     assert case.planner.plan(features.to_arrow(), budget=9, **as_pandas).to_bytes() == expected
 
 
+def test_pandas_without_pyarrow_is_read_column_by_column(monkeypatch):
+    case = small()
+    expected = case.planner.plan(case.people, budget=9, **columns()).to_bytes()
+    table = pd.DataFrame({name: pd.Series(case.people[name].to_list(), dtype=object) for name in case.people.columns})
+
+    def no_pyarrow(_):
+        raise ImportError
+
+    monkeypatch.setattr(pl, "from_pandas", no_pyarrow)
+    assert case.planner.plan(table, budget=9, **columns()).to_bytes() == expected
+
+
 def test_a_plan_is_an_arrow_table():
     case = small()
     plan = case.planner.plan(case.people, budget=4, **columns())

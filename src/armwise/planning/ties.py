@@ -15,7 +15,7 @@ def tie_breaks(ids: Iterable[str], seed: int) -> UInt64[np.ndarray, " people"]:
 
     Example:
         >>> tie_breaks(["000085", "000193"], seed=0).tolist()
-        [16046189371303543186, 10187262253236018366]
+        [17785301997464641967, 5224517523065096520]
     """
     key = seed.to_bytes(16, "little", signed=True)
     digests = b"".join(hashlib.blake2b(identity.encode(), digest_size=8, key=key).digest() for identity in ids)
