@@ -340,3 +340,11 @@ def test_an_evaluation_compares_policies_on_the_same_people():
     assert evaluation.table.height == 4
     assert (evaluation.cohort_size, evaluation.num_cohorts, evaluation.budget) == (20, 6, 1)
     assert "round robin" in str(evaluation)
+
+
+def test_a_table_put_together_row_by_row_is_no_different():
+    case = small()
+    many = pl.concat([case.people[row] for row in range(case.people.height)])
+    assert many.n_chunks() > 100
+    expected = case.planner.plan(case.people, budget=9, **columns()).to_bytes()
+    assert case.planner.plan(many, budget=9, **columns()).to_bytes() == expected

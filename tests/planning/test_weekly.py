@@ -260,3 +260,15 @@ def test_killed_while_writing_a_list_is_whole_and_has_its_manifest(tmp_path):
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     assert result.stdout.strip() == "2"
+
+
+def test_an_outage_stops_a_plan_unless_it_is_wanted(programme):
+    # Planning a week later, with nothing logged in between.
+    programme.write_text(programme.read_text().replace("2024-02-26", "2024-03-04"))
+    result = run("plan", programme)
+    assert result.exit_code == ExitCode.OUTAGE
+    assert not (programme.parent / "call-list.csv").exists()
+    result = run("plan", programme, "--despite-outage", "--dry-run")
+    assert result.exit_code == ExitCode.OK
+    assert "2 weeks ago" in result.stdout
+    assert "last week" not in result.stdout

@@ -17,6 +17,7 @@ WHOLE = ("state", "since_observed", "observed", "calls", "since_call")
 WORDS = ("group", "exclusion")
 # Rows of a Parquet file in memory at a time.
 ROWS_AT_A_TIME = 2**16
+MOST_PIECES = 1000
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +52,9 @@ class Population:
             columns["id"] = PREFIX + "id"
             frame = frame.with_columns(pl.Series(PREFIX + "id", np.arange(frame.height)))
         _check_columns(columns, frame.columns, "The table")
-        return cls(frame, columns, num_states)
+        # Slices of a table that was put together row by row are slow: 300,000 rows took 117 s, in one piece 0.8 s.
+        whole = frame.rechunk() if frame.n_chunks() > MOST_PIECES else frame
+        return cls(whole, columns, num_states)
 
     @classmethod
     def _of_file(cls, path: Path, columns: dict[str, Any], num_states: int) -> "Population":
