@@ -15,11 +15,12 @@ import typer
 from armwise.errors import ArmwiseError, ExitCode
 
 if TYPE_CHECKING:
-    from armwise.planning import ProgrammeData, Report
+    from armwise.planning import ProgrammeData, ProgrammePlan, Report
 
 EPILOG = (
     "Exit codes: 0 all is well; 1 unexpected, please report it; 2 wrong usage; 3 files or settings are wrong; "
-    "4 stopped because of an outage in the call log; 5 a result could not be written; 130 interrupted."
+    "4 stopped because of an outage in the call log; 5 a result could not be written; 6 a call list is not what its "
+    "manifest says; 130 interrupted."
 )
 
 # A traceback with local variables would print people's data.
@@ -47,6 +48,9 @@ def armwise() -> None:
 
     Start with **armwise init my-programme**: it writes a commented programme.toml and a small simulated programme.
     Put your own files in their place and run **armwise check**, which lists every problem at once.
+
+    Then, once in a while, **armwise fit** learns whom calls help; **armwise evaluate** says what that is worth; and
+    every week **armwise plan** writes the call list, and **armwise explain** says why someone is on it or not.
     """
 
 
@@ -117,6 +121,133 @@ def reproduce(
         say(f"Results: {folder}")
 
 
+Kind = Annotated[str, typer.Option("--kind", help="Size of the model: linear (the default), medium or large.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="The same number gives the same result.")]
+ModelPath = Annotated[
+    Path | None, typer.Option("--model", help="What 'armwise fit' learned; default: model.armwise beside PROGRAMME.")
+]
+OutputPath = Annotated[
+    Path | None,
+    typer.Option("--output", help="The call list, .csv or .parquet; default: call-list.csv beside PROGRAMME."),
+]
+
+
+@app.command(epilog="Next: armwise plan PROGRAMME")
+def fit(
+    programme: ProgrammePath = Path("programme.toml"),
+    model: ModelPath = None,
+    kind: Kind = "linear",
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    dry_run: DryRun = False,
+    despite_outage: DespiteOutage = False,
+) -> None:
+    """Learn, from the programme's history, how people engage when left alone and when called.
+
+    It takes a minute or so, and once a month is often enough. The result is one file of weights; it holds the values
+    of categories and no one's data. The old file, if any, is replaced when the new one is complete.
+    """
+    with documented_exit():
+        from armwise.planning import fit_programme
+
+        target = programme.parent / "model.armwise" if model is None else model
+        planner = fit_programme(programme, seed=seed, kind=kind, despite_outage=despite_outage, progress=None)
+        if not dry_run:
+            planner.save(target)
+        answer = {"file": str(target), "written": not dry_run, **planner.metrics_}
+        typer.echo(json.dumps(answer) if as_json else str(target))
+        said = f"from {planner.metrics_['num_people']:,.0f} people; best epoch {planner.metrics_['best_epoch']:.0f}"
+        say(f"{'Would write' if dry_run else 'Wrote'} what was learned {said}.")
+        say(f"Next: armwise plan {programme}  (or, for what it is worth: armwise evaluate {programme})")
+
+
+@app.command(epilog="Next: armwise fit PROGRAMME")
+def evaluate(
+    programme: ProgrammePath = Path("programme.toml"),
+    kind: Kind = "linear",
+    seed: Seed = 0,
+    as_json: AsJson = False,
+    despite_outage: DespiteOutage = False,
+) -> None:
+    """Compare whom armwise would call with calling in turn, at random, or whoever seems about to leave.
+
+    A fifth of the people is held back; the rest is learned from; then weeks of calls are simulated for those held
+    back, with chains estimated from their history. Quality 0 is no calls at all, 1 is calls by the true chains.
+    """
+    with documented_exit():
+        from armwise.planning import evaluate_programme
+
+        result = evaluate_programme(programme, seed=seed, kind=kind, despite_outage=despite_outage, progress=None)
+        if as_json:
+            typer.echo(json.dumps({**result._asdict(), "policies": [each._asdict() for each in result.policies]}))
+        else:
+            typer.echo(str(result))
+        say(
+            f"{result.num_cohorts} cohorts of {result.cohort_size} people held back, {result.budget} calls a step each."
+        )
+        say(f"Next: armwise fit {programme}")
+
+
+@app.command(epilog="Next: armwise explain PROGRAMME ID")
+def plan(
+    programme: ProgrammePath = Path("programme.toml"),
+    model: ModelPath = None,
+    output: OutputPath = None,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Write nothing; check a written list against its manifest and the files.")
+    ] = False,
+    as_json: AsJson = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the call list to stdout instead, and write nothing.")
+    ] = False,
+    despite_outage: DespiteOutage = False,
+) -> None:
+    """Write the call list of the next step: whom to call, in order, with the reason for each.
+
+    The same files give the same list, to the byte. Beside it, under manifests/, lies a record of what it was made from
+    (hashes, no names); **--verify** checks both. Who is left out, and by which rule, is counted on stderr.
+    """
+    with documented_exit():
+        from armwise.planning import plan_programme, verify_plan, write_plan
+
+        target = programme.parent / "call-list.csv" if output is None else output
+        if verify:
+            result = verify_plan(programme, target, model, despite_outage=despite_outage)
+            checks = [check._asdict() for check in result.checks]
+            typer.echo(json.dumps({"holds": result.holds, "checks": checks}) if as_json else str(result))
+            raise typer.Exit(ExitCode.OK if result.holds else ExitCode.NOT_VERIFIED)
+        planned = plan_programme(programme, model, suffix=target.suffix.lower(), despite_outage=despite_outage)
+        manifest = None if dry_run else write_plan(planned, target)
+        if as_json:
+            typer.echo(_plan_as_json(planned, target, manifest))
+        else:
+            typer.echo(planned.plan.to_bytes().decode() if dry_run else str(target), nl=not dry_run)
+        say(f"{planned.manifest.planned_step}: {planned.plan.summary}")
+        someone = planned.plan.calls["id"][0] if len(planned.plan) else "ID"
+        say(f"Next: armwise explain {programme} {someone}")
+
+
+@app.command(epilog="Next: armwise plan PROGRAMME --verify")
+def explain(
+    programme: ProgrammePath,
+    person: Annotated[str, typer.Argument(help="The person's id, as in the table of beneficiaries.", metavar="ID")],
+    model: ModelPath = None,
+    as_json: AsJson = False,
+    despite_outage: DespiteOutage = False,
+) -> None:
+    """Say why a person is or is not on the call list of the next step.
+
+    The plan is made again from the files as they are now; nothing is written.
+    """
+    with documented_exit():
+        from dataclasses import asdict
+
+        from armwise.planning import plan_programme
+
+        answer = plan_programme(programme, model, despite_outage=despite_outage).plan.explain(person)
+        typer.echo(json.dumps(asdict(answer), ensure_ascii=False) if as_json else str(answer))
+
+
 @contextmanager
 def documented_exit() -> Iterator[None]:
     """Turn armwise's own complaints, and an interruption, into a message and an exit code; no traceback for either."""
@@ -140,6 +271,13 @@ def _as_json(report: "Report", data: "ProgrammeData | None") -> str:
 
     quality = None if data is None else asdict(data.quality)
     return json.dumps({**report.as_dict(), "quality": quality}, ensure_ascii=False, indent=2)
+
+
+def _plan_as_json(planned: "ProgrammePlan", target: Path, manifest: Path | None) -> str:
+    record = json.loads(planned.manifest.to_json())
+    place = {"file": str(target), "manifest": None if manifest is None else str(manifest)}
+    calls = planned.plan.calls.to_dicts()
+    return json.dumps({**place, "written": manifest is not None, **record, "calls": calls}, ensure_ascii=False)
 
 
 def _print_report(report: "Report") -> None:
@@ -168,3 +306,5 @@ def _say_summary(report: "Report", data: "ProgrammeData | None", programme: Path
         say(f"Correct the errors, then run again: armwise check {programme}")
     elif report.exit_code == ExitCode.OUTAGE:
         say(f"Complete the call log, or go on all the same: armwise check {programme} --despite-outage")
+    else:
+        say(f"Next: armwise fit {programme}")

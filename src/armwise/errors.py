@@ -13,6 +13,7 @@ class ExitCode(IntEnum):
     INVALID_INPUT = 3
     OUTAGE = 4
     NOT_WRITTEN = 5
+    NOT_VERIFIED = 6
     INTERRUPTED = 130
 
 

@@ -55,6 +55,14 @@ def write_folder(path: str | os.PathLike[str], contents: Mapping[str, bytes | st
         raise error if isinstance(error, OutputError) else _not_written(target, error) from error
 
 
+def make_folder(path: str | os.PathLike[str]) -> None:
+    """Make a folder unless it is there; the folder above it must be."""
+    try:
+        Path(path).mkdir(exist_ok=True)
+    except OSError as error:
+        raise _not_written(Path(path), error) from error
+
+
 def _fill(handle: int, content: bytes | str) -> None:
     with os.fdopen(handle, "wb") as stream:
         stream.write(content.encode() if isinstance(content, str) else content)

@@ -62,14 +62,14 @@ def check_below(name: str, array: np.ndarray, limit: int, limit_name: str, *axes
     refuse_first(name, array, array >= limit, f"must be below {limit_name} = {limit}", *axes, remedy=remedy)
 
 
-def check_share(name: str, value: float, *, maximum: float = 1.0) -> float:
+def check_share(name: str, value: Any, *, maximum: float = 1.0) -> float:
     """The value as a number between 0 and ``maximum``."""
     if not (isinstance(value, int | float | np.number) and 0 <= value <= maximum):
         raise InvalidInputError(f"{name} must be between 0 and {maximum:g}, not {value!r}.")
     return float(value)
 
 
-def check_not_negative(name: str, value: float) -> float:
+def check_not_negative(name: str, value: Any) -> float:
     """The value as a finite number of at least 0."""
     if not (isinstance(value, int | float | np.number) and 0 <= value < np.inf):
         raise InvalidInputError(f"{name} must be a finite number of at least 0, not {value!r}.")

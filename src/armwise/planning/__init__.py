@@ -1,26 +1,54 @@
-"""The weekly job: from a programme's own files to clean arrays."""
+"""The weekly job: from a programme's own files to a call list."""
 
+from armwise.planning.call_list import Explanation, Plan, PlanSummary
 from armwise.planning.check import DataQuality, ProgrammeData, check_programme, examine_programme, load_programme
 from armwise.planning.files import safe_text, spreadsheet_safe
 from armwise.planning.findings import Finding, Report
+from armwise.planning.judging import Evaluation, PolicyQuality
+from armwise.planning.manifest import Manifest, Verification
+from armwise.planning.planner import OutreachPlanner
 from armwise.planning.programme import Budget, NeverCall, ProgrammeSettings, Rules
 from armwise.planning.programme_file import read_programme
+from armwise.planning.rules import CallRules
 from armwise.planning.sample import init_programme
+from armwise.planning.weekly import (
+    ProgrammePlan,
+    evaluate_programme,
+    fit_programme,
+    plan_programme,
+    verify_plan,
+    write_plan,
+)
 
 __all__ = [
     "Budget",
+    "CallRules",
     "DataQuality",
+    "Evaluation",
+    "Explanation",
     "Finding",
+    "Manifest",
     "NeverCall",
+    "OutreachPlanner",
+    "Plan",
+    "PlanSummary",
+    "PolicyQuality",
     "ProgrammeData",
+    "ProgrammePlan",
     "ProgrammeSettings",
     "Report",
     "Rules",
+    "Verification",
     "check_programme",
+    "evaluate_programme",
     "examine_programme",
+    "fit_programme",
     "init_programme",
     "load_programme",
+    "plan_programme",
     "read_programme",
     "safe_text",
     "spreadsheet_safe",
+    "verify_plan",
+    "write_plan",
 ]

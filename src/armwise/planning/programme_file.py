@@ -296,14 +296,16 @@ def _budget(section: Section) -> Budget:
         section.refuse(
             "group", "config-missing-key", "Groups have budgets, but no column says who is in which.", remedy
         )
-    if per_group and section.has("total") and total is not None and total != whole:
-        remedy = "Make the two agree, or leave total out."
+    if per_group and section.has("total") and total is not None and total > whole:
+        remedy = "Lower the total, raise a group's budget, or leave total out."
         section.refuse("total", "config-conflict", f"The budgets of the groups add up to {whole}.", remedy)
     if not per_group and not section.has("total"):
         remedy = "Say how many people can be called in a step: [budget] total = 100."
         section.refuse("total", "config-missing-key", remedy=remedy)
     section.refuse_unknown()
-    return Budget(whole if per_group else total or 0, group, per_group)
+    # The total may be below the sum: each worker has 40 calls, and there are 100 in all.
+    limit = whole if per_group and not section.has("total") else total or 0
+    return Budget(limit, group, per_group)
 
 
 def _rules(section: Section) -> Rules:

@@ -1,0 +1,253 @@
+"""From people and their history to a model: encode, count, estimate, divide into cohorts, train."""
+
+import dataclasses
+from typing import Any, NamedTuple
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import polars as pl
+from jaxtyping import PRNGKeyArray
+
+from armwise.data import (
+    Cohorts,
+    Encoder,
+    Features,
+    SplitNumbers,
+    Trajectories,
+    estimate_transitions,
+    first_state_shares,
+    partition,
+    split,
+    split_numbers,
+    transition_counts,
+)
+from armwise.errors import InvalidInputError
+from armwise.losses import Loss
+from armwise.models import Linear, MultiLayerPerceptron
+from armwise.planning.frames import as_frame, as_series, as_text_ids, check_distinct
+from armwise.rmab import Problem
+from armwise.training import RECOMMENDED_CONFIG, History, TrainConfig, recommended_loss, train, train_recommended
+
+# Random splits on which the recipe tries its settings: more make a surer choice and take longer.
+_RECIPE_SPLITS = 3
+MODELS = {"linear": None, "medium": (64, 2), "large": (500, 4)}
+
+
+class Examples(NamedTuple):
+    """People to learn from, in the order of their ids."""
+
+    ids: pl.Series
+    frame: pl.DataFrame
+    trajectories: Trajectories
+
+
+def read_examples(
+    features: Any, trajectories: Any, ids: Any, id_column: str, num_states: int | None = None
+) -> Examples:
+    """People with their history, in the order of their ids, so that the order of rows cannot matter.
+
+    Args:
+        features: a table with one row per person.
+        trajectories: ``Trajectories`` in the order of the table's rows, or a long table with the columns id, step,
+            state and action.
+        ids: of the people, the name of a column or values; by default the table's column ``id_column`` if it has one,
+            else the row numbers.
+        id_column: the name of the column of ids.
+        num_states: by default as many as the history shows.
+    """
+    frame = as_frame("features", features)
+    names = _ids(frame, ids, id_column)
+    check_distinct(names)
+    frame = frame.drop(ids if isinstance(ids, str) else id_column, strict=False)
+    order = names.arg_sort()
+    in_order = names.gather(order)
+    if isinstance(trajectories, Trajectories):
+        if trajectories.num_arms != frame.height:
+            raise InvalidInputError(
+                f"features has {frame.height} people and trajectories {trajectories.num_arms}. Row i of both must be "
+                "the same person; or give trajectories as a table with ids."
+            )
+        history = jax.tree.map(lambda leaf: leaf[order.to_numpy()], trajectories)
+    else:
+        history = _from_long_table(trajectories, in_order, num_states)
+    return Examples(in_order, frame[order], history)
+
+
+def _ids(frame: pl.DataFrame, ids: Any, id_column: str) -> pl.Series:
+    name = ids if isinstance(ids, str) else id_column
+    if isinstance(ids, str) and name not in frame.columns:
+        raise InvalidInputError(f"The table has no column {name!r}. Correct its name.")
+    if ids is not None and not isinstance(ids, str):
+        return as_text_ids(as_series("ids", ids, frame.height))
+    # Rows without ids are numbered with leading zeros, so that their order as text is that of the rows.
+    numbered = pl.Series("id", np.arange(frame.height)).cast(pl.String).str.zfill(10)
+    return as_text_ids(frame[name]) if name in frame.columns else numbered
+
+
+def _from_long_table(table: Any, ids: pl.Series, num_states: int | None) -> Trajectories:
+    """The trajectories of these people; someone without rows was never observed."""
+    long = as_frame("trajectories", table)
+    if "id" not in long.columns:
+        raise InvalidInputError("trajectories has no column 'id'. It needs the columns id, step, state, action.")
+    long = long.with_columns(as_text_ids(long["id"]).alias("id"))
+    strangers = long["id"].filter(~long["id"].is_in(ids.implode()))
+    if len(strangers):
+        raise InvalidInputError(
+            f"trajectories has rows of id {strangers[0]!r}, whom features does not know. Add the person there, or "
+            "leave these rows out."
+        )
+    seen, seen_ids = Trajectories.from_table(long.select("id", "step", "state", "action").to_dict(), num_states)
+    rows = ids.search_sorted(pl.Series(seen_ids)).to_numpy()
+
+    def spread(values: Any) -> jnp.ndarray:
+        everyone = np.zeros((len(ids), seen.num_steps), dtype=np.asarray(values).dtype)
+        everyone[rows] = np.asarray(values)
+        return jnp.asarray(everyone)
+
+    return jax.tree.map(spread, seen)
+
+
+class Material(NamedTuple):
+    """What a model learns from, or is judged on; and how often everyone together made each transition."""
+
+    cohorts: Cohorts
+    problem: Problem
+    pool: np.ndarray
+
+
+def make_material(
+    examples: Examples,
+    features: Features,
+    discount: float,
+    prior_strength: float,
+    cohort_size: int,
+    budget_share: float,
+    max_cohorts: int,
+    seed: int,
+    others: np.ndarray | None = None,
+) -> Material:
+    """Random cohorts of the people, each with its share of the budget, and the problem that they pose.
+
+    ``others`` are transitions of further people, ``[states, actions, states]``, who belong to the same pool.
+    """
+    counts = np.asarray(transition_counts(examples.trajectories))
+    # To the pool, the others are one more person.
+    everyone = counts if others is None else np.concatenate([counts, others[None]])
+    transitions = np.asarray(estimate_transitions(everyone, prior_strength))[: len(counts)]
+    # Five cohorts at least, so that there is something to learn from and something to choose by.
+    size = max(1, min(cohort_size, len(examples.ids) // 5))
+    budget = max(1, round(budget_share * size))
+    people = partition(seed, features, transitions, counts, size, budget)
+    initial = first_state_shares(examples.trajectories)
+    # Who is with whom is random, so the first cohorts are as good as any.
+    cohorts = people.cohorts[:max_cohorts]
+    return Material(cohorts, Problem(discount=discount, initial=initial), counts.sum(axis=0))
+
+
+class Fitted(NamedTuple):
+    """A model, and by what it was trained."""
+
+    model: Any
+    loss: Loss
+    config: TrainConfig
+    history: History
+    best_epoch: int
+
+
+def fit_model(
+    material: Material,
+    loss: Loss | None,
+    kind: Any,
+    config: TrainConfig | None,
+    validation_share: float,
+    seed: int,
+    progress: bool | None,
+) -> Fitted:
+    """Train on some cohorts, choose by others, and make neutral what no one taught; without a loss, by the recipe."""
+    cohorts, problem, _ = material
+    held_out = min(cohorts.num_cohorts - 1, max(1, round(validation_share * cohorts.num_cohorts)))
+    sizes = (cohorts.num_cohorts - held_out, held_out, 0)
+    num_states = cohorts.true_transitions.shape[-1]
+    key = jax.random.key(seed)
+    if loss is None and held_out:
+        splits = [split_numbers(cohorts.num_cohorts, seed + number, *sizes) for number in range(_RECIPE_SPLITS)]
+        fitted = _fit_recommended(key, cohorts, problem, kind, config, splits, progress)
+    else:
+        sides = split(cohorts, seed, *sizes)
+        first, order = jax.random.split(key)
+        model = make_model(kind, first, cohorts.features, num_states)
+        loss = recommended_loss() if loss is None else loss
+        config = TrainConfig() if config is None else config
+        validation = sides.validation if held_out else None
+        trained = train(
+            order, sides.train, loss, model, config, problem=problem, validation=validation, progress=progress
+        )
+        fitted = Fitted(trained.model, loss, config, trained.history, trained.best_epoch)
+    taught = cohorts[split_numbers(cohorts.num_cohorts, seed, *sizes).train].features
+    return fitted._replace(model=neutralise(fitted.model, taught))
+
+
+def _fit_recommended(
+    key: PRNGKeyArray,
+    cohorts: Cohorts,
+    problem: Problem,
+    kind: Any,
+    config: TrainConfig | None,
+    splits: list[SplitNumbers],
+    progress: bool | None,
+) -> Fitted:
+    num_states = cohorts.true_transitions.shape[-1]
+    settings = RECOMMENDED_CONFIG if config is None else config
+    if settings.quality is None:
+        settings = dataclasses.replace(settings, quality="joint", select_by="quality")
+    chosen = train_recommended(
+        key,
+        cohorts,
+        lambda key: make_model(kind, key, cohorts.features, num_states),
+        settings,
+        splits=splits,
+        problem=problem,
+        progress=progress,
+    )
+    history = jax.tree.map(lambda values: values[chosen.run], chosen.runs.history)
+    return Fitted(chosen.model, chosen.loss, chosen.config, history, int(chosen.runs.best_epoch[chosen.run]))
+
+
+def make_model(kind: Any, key: Any, features: Features, num_states: int) -> Any:
+    """The model of a kind: a name in ``MODELS``, or a function of a key, features and the number of states."""
+    if callable(kind):
+        return kind(key, features, num_states)
+    if kind not in MODELS:
+        raise InvalidInputError(f"model must be one of {', '.join(map(repr, MODELS))} or a function, not {kind!r}.")
+    shape = MODELS[kind]
+    if shape is None:
+        return Linear(key, features, num_states)
+    return MultiLayerPerceptron(key, features, num_states, width=shape[0], depth=shape[1])
+
+
+def neutralise(model: Any, features: Features) -> Any:
+    """The model with the weights of levels that no one taught replaced by the average person's of that column.
+
+    Otherwise they would stay at their random start, and whoever has a value that is new, or missing for the first
+    time, would be called or not by chance.
+    """
+    if not isinstance(model, Linear | MultiLayerPerceptron) or not features.levels:
+        return model
+    table = np.asarray(model.layer.table)
+    codes, ends = np.asarray(features.codes).reshape(-1, len(features.levels)), np.cumsum(features.levels)
+    columns = []
+    for column, (size, end) in enumerate(zip(features.levels, ends, strict=True)):
+        taught = np.bincount(codes[:, column], minlength=size)
+        rows = table[end - size : end]
+        average = (taught / taught.sum()) @ rows
+        columns.append(np.where(taught[:, None] > 0, rows, average[None]))
+    filled = jnp.asarray(np.concatenate(columns), dtype=table.dtype)
+    return eqx.tree_at(lambda model: model.layer.table, model, filled)
+
+
+def data_hash_parts(examples: Examples, encoder: Encoder) -> tuple[Any, ...]:
+    """What the fingerprint of the data learned from is made of: codes and history, no ids."""
+    codes = np.asarray(encoder.transform(examples.frame).features.codes)
+    return codes, examples.trajectories

@@ -1,0 +1,268 @@
+"""OutreachPlanner: learn from a programme's history, then say whom to call, in scikit-learn's verbs."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from armwise.data import Encoded, Encoder
+from armwise.data.checks import check_not_negative, check_share
+from armwise.errors import InvalidInputError
+from armwise.losses import Loss
+from armwise.planning.call_list import Plan
+from armwise.planning.fitting import Examples, Material, data_hash_parts, fit_model, make_material, read_examples
+from armwise.planning.frames import as_frame
+from armwise.planning.judging import Evaluation, judge
+from armwise.planning.making import Planning
+from armwise.planning.parameters import Parameters
+from armwise.planning.planner_file import SavedPlanner, read_planner, write_planner
+from armwise.planning.population import Population
+from armwise.planning.programme import PathLike
+from armwise.planning.rules import CallRules
+from armwise.planning.scoring import predict, predict_indices
+from armwise.rmab.checks import check_count
+from armwise.training import SavedModel, TrainConfig
+from armwise.training.checkpoint import fingerprint
+
+
+class OutreachPlanner(Parameters):
+    """Learns, from who people are and how they engaged, whom a call helps; and writes the week's call list.
+
+    Tables may be of Polars, pandas or Arrow, or arrays; ids are text. What is known of people is encoded as levels
+    learned in ``fit``: words by themselves, numbers by quantiles; a missing value is a level of its own, and a value
+    that was not there to learn from counts as missing (and in the plan's ``summary.unseen``). A level that no one
+    taught has the weights of the average person.
+
+    Args:
+        loss: what to learn by; by default the recommended recipe (``armwise.train_recommended``).
+        model: "linear", "medium" or "large" (the paper's three sizes), or a function of a key, features and the
+            number of states that returns a model.
+        config: how to train; by default the recommended settings.
+        discount: weight of next week's engagement relative to this week's, in [0, 1).
+        prior_strength: how many observations the pool of all people is worth in the estimate of one person's chain.
+        cohort_size: people who share a budget in training.
+        budget_share: calls per step and person, in training and evaluation.
+        max_cohorts: at most so many cohorts, drawn at random, are learned from or evaluated on.
+        validation_share: of the cohorts, to choose the best epoch by.
+        num_states: by default as many as the history shows.
+        num_bins: levels of a column of numbers.
+        categorical: columns to tell apart by their words; by default all of text and booleans.
+        numeric: columns to cut at quantiles; by default all others of numbers.
+        id_column: the column of ids in tables that have it; it is never a feature.
+        random_state: a whole number: the same gives the same model and the same plan.
+
+    Attributes:
+        encoder_, model_, problem_: what was learned.
+        loss_, config_: by what and how; what the recipe chose, unless they were given.
+        history_: losses by epoch; not kept by ``save``.
+        pool_: how often everyone together made each transition, ``[states, 2, states]``.
+        metrics_: how many people it learned from, the epoch that was kept, and its losses.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> people = {"id": np.arange(60), "phone": np.where(rng.random(60) < 0.5, "own", "shared")}
+        >>> weeks = {"id": np.repeat(np.arange(60), 6), "step": np.tile(np.arange(6), 60)}
+        >>> weeks |= {"state": rng.integers(0, 2, 360), "action": rng.integers(0, 2, 360)}
+        >>> planner = OutreachPlanner(config=TrainConfig(num_epochs=2), cohort_size=12).fit(people, weeks)
+        >>> plan = planner.plan(people, states=rng.integers(0, 2, 60), budget=3)
+        >>> plan.calls.columns, len(plan)
+        (['id', 'rank', 'state', 'index', 'expected_gain', 'reason'], 3)
+        >>> plan.explain(plan.calls["id"][0]).rank
+        1
+    """
+
+    def __init__(
+        self,
+        loss: Loss | None = None,
+        model: Any = "linear",
+        config: TrainConfig | None = None,
+        *,
+        discount: Any = 0.9,
+        prior_strength: Any = 5.0,
+        cohort_size: Any = 100,
+        budget_share: Any = 0.05,
+        max_cohorts: Any = 1000,
+        validation_share: Any = 0.2,
+        num_states: Any = None,
+        num_bins: Any = 4,
+        categorical: Sequence[str] | None = None,
+        numeric: Sequence[str] | None = None,
+        id_column: str = "id",
+        random_state: Any = 0,
+    ):
+        self.loss, self.model, self.config = loss, model, config
+        self.discount, self.prior_strength = discount, prior_strength
+        self.cohort_size, self.budget_share, self.max_cohorts = cohort_size, budget_share, max_cohorts
+        self.validation_share, self.num_states, self.num_bins = validation_share, num_states, num_bins
+        self.categorical, self.numeric, self.id_column = categorical, numeric, id_column
+        self.random_state = random_state
+
+    def fit(
+        self, features: Any, trajectories: Any, *, ids: Any = None, progress: bool | None = False
+    ) -> "OutreachPlanner":
+        """Learn. Neither the order of rows nor of columns named changes anything.
+
+        Args:
+            features: a table, one row per person, as the class says; all columns but the id are features, unless
+                ``categorical`` and ``numeric`` name them.
+            trajectories: the history: a long table with the columns id, step, state, action and one row for each
+                person and step observed; or ``Trajectories``, row i the person of row i.
+            ids: the people's, if the table has no column of them: values, or the name of a column.
+            progress: whether to show a bar on stderr; None shows it on a terminal.
+        """
+        examples = read_examples(features, trajectories, ids, self.id_column, self.num_states)
+        self.encoder_ = Encoder.fit(examples.frame, self.categorical, self.numeric, self.num_bins)
+        material = self._material(examples)
+        share = check_share("validation_share", self.validation_share)
+        trained = fit_model(material, self.loss, self.model, self.config, share, self._seed(), progress)
+        self.model_, self.problem_ = trained.model, material.problem
+        self.loss_, self.config_ = trained.loss, trained.config
+        self.history_, self.pool_ = trained.history, material.pool
+        self.metrics_ = {
+            "num_people": float(len(examples.ids)),
+            "best_epoch": float(trained.best_epoch),
+            "train_loss": float(trained.history.train_loss[trained.best_epoch - 1]),
+            "validation_loss": float(trained.history.validation_loss[trained.best_epoch - 1]),
+        }
+        self.data_ = fingerprint(*data_hash_parts(examples, self.encoder_))
+        return self
+
+    def predict_transitions(self, features: Any) -> np.ndarray:
+        """The predicted chain of each person, ``[people, states, 2, states]``."""
+        return predict(self._fitted().model_, self._encode(features).features)
+
+    def whittle_indices(self, features: Any) -> np.ndarray:
+        """The index of each state of each person, ``[people, states]``: the price at which a call is not worth it."""
+        return predict_indices(self._fitted().model_, self.problem_, self._encode(features).features)
+
+    def plan(
+        self,
+        features: Any,
+        states: Any,
+        budget: Any,
+        *,
+        ids: Any = None,
+        steps_since_observed: Any = None,
+        num_observed: Any = None,
+        num_calls: Any = None,
+        steps_since_call: Any = None,
+        groups: Any = None,
+        exclusions: Any = None,
+        group_budgets: Mapping[str, Any] | None = None,
+        cool_down: Any = 0,
+        max_calls: Any = None,
+        min_observed: Any = 1,
+        step_name: str = "week",
+        batch_size: int | None = None,
+    ) -> Plan:
+        """Whom to call in the next step: the highest indices within the budgets, equal ones by lot.
+
+        What is known of each person beside the features is given as values in the order of rows, or as the name of a
+        column. ``features`` may also be the path of a Parquet file, which is then read a part at a time; columns are
+        then given by name.
+
+        A person last seen some steps ago is in each state with the probability that her predicted chain, left alone,
+        gives it; index and gain are averages over that. One never seen (which ``min_observed=0`` allows) is taken to
+        be as people are when first seen.
+
+        Args:
+            features: the people, with the columns learned from.
+            states: last observed; null, NaN or −1 if none ever was.
+            budget: at most so many calls.
+            ids: by default the column ``id_column`` if there is one, else the row numbers.
+            steps_since_observed: 1 (the default) if the state is that of the step before the planned one.
+            num_observed: in how many steps the person was observed; by default 1 where there is a state.
+            num_calls: calls so far; by default none.
+            steps_since_call: 1 if the last was in the step before the planned one, −1 or null if never.
+            groups: the person's region, language or worker.
+            exclusions: why a person is never called, null for those who may be; or booleans.
+            group_budgets: at most so many calls in each group, together with the budget.
+            cool_down: steps after a call in which the person is not called again.
+            max_calls: that a person gets at most.
+            min_observed: steps in which a person must have been observed.
+            step_name: what a step is called in reasons.
+            batch_size: rows at a time; changes memory and time only.
+        """
+        self._fitted()
+        rules = CallRules.make(budget, group_budgets, cool_down, max_calls, min_observed, step_name)
+        if rules.group_budgets and groups is None:
+            raise InvalidInputError("group_budgets needs groups: say who belongs to which.")
+        people = Population.make(
+            features,
+            self.id_column,
+            self.problem_.num_states,
+            id=ids,
+            state=states,
+            since_observed=steps_since_observed,
+            observed=num_observed,
+            calls=num_calls,
+            since_call=steps_since_call,
+            group=groups,
+            exclusion=exclusions,
+        )
+        size = None if batch_size is None else check_count("batch_size", batch_size, minimum=1)
+        return Planning(self.encoder_, self.model_, self.problem_, rules, self._seed()).plan(people, size)
+
+    def evaluate(
+        self, features: Any, trajectories: Any, *, ids: Any = None, num_trajectories: int = 1000
+    ) -> Evaluation:
+        """What this planner's calls would be worth to these people, beside turns, lots and a risk score.
+
+        Their chains, estimated from their own history and from the pool of all people, those of ``fit`` included, are
+        taken for the truth. Use people whom ``fit``
+        has not seen: with those it has, the comparison flatters.
+
+        Args:
+            features: as in ``fit``.
+            trajectories: as in ``fit``.
+            ids: as in ``fit``.
+            num_trajectories: simulated runs of each cohort.
+        """
+        self._fitted()
+        states = self.problem_.num_states
+        material = self._material(read_examples(features, trajectories, ids, self.id_column, states), self.pool_)
+        return judge(self.model_, material, self._seed(), check_count("num_trajectories", num_trajectories, minimum=1))
+
+    def save(self, path: PathLike) -> None:
+        """Write everything learned to one file, whole or not at all; it holds levels and weights, nobody's data."""
+        self._fitted()
+        learned = (self.model_, self.problem_, self.loss_, self.config_)
+        saved = SavedModel(*learned, self.encoder_.to_dict(), self.data_, self.metrics_)
+        write_planner(path, SavedPlanner(self.get_params(), saved, self.pool_))
+
+    @classmethod
+    def load(cls, path: PathLike) -> "OutreachPlanner":
+        """Read a planner that ``save`` wrote; its plans are the same to the byte. The history of losses is not kept."""
+        parameters, saved, pool = read_planner(path)
+        if set(parameters) != set(cls._names()):
+            raise InvalidInputError(f"{path} has other parameters than this armwise. Fit anew.")
+        planner = cls(**parameters)
+        planner.encoder_, planner.model_ = Encoder.from_dict(saved.features), saved.model
+        planner.problem_, planner.data_ = saved.problem, saved.data
+        planner.loss_, planner.config_ = saved.loss, saved.config
+        planner.metrics_, planner.pool_ = dict(saved.metrics), pool
+        return planner
+
+    def _material(self, examples: Examples, others: np.ndarray | None = None) -> Material:
+        return make_material(
+            examples,
+            self.encoder_.transform(examples.frame).features,
+            self.discount,
+            check_not_negative("prior_strength", self.prior_strength),
+            check_count("cohort_size", self.cohort_size, minimum=1),
+            check_share("budget_share", self.budget_share),
+            check_count("max_cohorts", self.max_cohorts, minimum=1),
+            self._seed(),
+            others,
+        )
+
+    def _seed(self) -> int:
+        return check_count("random_state", self.random_state, minimum=0)
+
+    def _encode(self, features: Any) -> Encoded:
+        return self.encoder_.transform(as_frame("features", features))
+
+    def _fitted(self) -> "OutreachPlanner":
+        if not hasattr(self, "model_"):
+            raise InvalidInputError("This planner has learned nothing yet. Call fit, or load one that was saved.")
+        return self

@@ -1,0 +1,189 @@
+"""The weekly job on a programme.toml: fit, evaluate, plan, explain, each one call."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import jax
+import numpy as np
+import polars as pl
+
+from armwise.errors import InvalidInputError
+from armwise.planning.call_list import Plan
+from armwise.planning.check import ProgrammeData, load_programme
+from armwise.planning.judging import Evaluation
+from armwise.planning.manifest import Manifest, Verification, compare, find_manifest, make_manifest, read_inputs
+from armwise.planning.planner import OutreachPlanner
+from armwise.planning.programme import PathLike, Time
+from armwise.planning.programme_file import read_programme
+from armwise.planning.ties import tie_breaks
+from armwise.writing import make_folder, write_file
+
+MODEL_FILE, CALLS_FILE = "model.armwise", "call-list.csv"
+# A name that no column of a programme has.
+ID = "armwise:id"
+TEST_SHARE = 0.2
+
+
+class ProgrammePlan(NamedTuple):
+    """A plan, the bytes of its list, and the record of what it was made from."""
+
+    plan: Plan
+    content: bytes
+    manifest: Manifest
+
+
+def fit_programme(
+    path: PathLike,
+    *,
+    seed: int = 0,
+    kind: str = "linear",
+    despite_outage: bool = False,
+    progress: bool | None = False,
+) -> OutreachPlanner:
+    """A planner that has learned from a programme's own files.
+
+    Args:
+        path: of ``programme.toml``.
+        seed: the same gives the same planner.
+        kind: of model: "linear", "medium" or "large".
+        despite_outage: whether to go on if the last step was hardly observed.
+        progress: whether to show a bar on stderr; None shows it on a terminal.
+    """
+    data = load_programme(path, despite_outage=despite_outage)
+    return _planner(data, seed, kind).fit(_table(data), data.trajectories, progress=progress)
+
+
+def evaluate_programme(
+    path: PathLike,
+    *,
+    seed: int = 0,
+    kind: str = "linear",
+    num_trajectories: int = 1000,
+    despite_outage: bool = False,
+    progress: bool | None = False,
+) -> Evaluation:
+    """What planned calls would be worth: learn from four fifths of the people, judge on the others.
+
+    Args:
+        path: of ``programme.toml``.
+        seed: decides who is held back, by a hash of the ids.
+        kind: of model.
+        num_trajectories: simulated runs of each cohort.
+        despite_outage: whether to go on if the last step was hardly observed.
+        progress: whether to show a bar on stderr; None shows it on a terminal.
+    """
+    data = load_programme(path, despite_outage=despite_outage)
+    table, order = _table(data), np.argsort(tie_breaks(data.ids.to_list(), seed), kind="stable")
+    num_test = round(TEST_SHARE * len(order))
+    if not num_test:
+        raise InvalidInputError(f"{len(order)} people are too few to hold some back for an evaluation. It takes 5.")
+    test, rest = np.sort(order[:num_test]), np.sort(order[num_test:])
+    trajectories = [jax.tree.map(lambda leaf, rows=rows: leaf[rows], data.trajectories) for rows in (rest, test)]
+    planner = _planner(data, seed, kind).fit(table[rest], trajectories[0], progress=progress)
+    return planner.evaluate(table[test], trajectories[1], num_trajectories=num_trajectories)
+
+
+def plan_programme(
+    path: PathLike, model: PathLike | None = None, *, suffix: str = ".csv", despite_outage: bool = False
+) -> ProgrammePlan:
+    """The plan for a programme's next step; nothing is written.
+
+    Args:
+        path: of ``programme.toml``.
+        model: a planner's file, from ``armwise fit``; by default ``model.armwise`` beside ``programme.toml``.
+        suffix: of the list to be written: ".csv" or ".parquet".
+        despite_outage: whether to go on if the last step was hardly observed.
+    """
+    model = Path(path).parent / MODEL_FILE if model is None else Path(model)
+    planner, settings = OutreachPlanner.load(model), read_programme(path)
+    inputs = read_inputs(settings, model)
+    data = load_programme(path, despite_outage=despite_outage)
+    plan = _plan(planner, data)
+    if read_inputs(settings, model) != inputs:
+        raise InvalidInputError("A file changed while the plan was made. Plan again when nobody writes to the files.")
+    content = plan.to_bytes(suffix)
+    planned = data.quality.planned_step
+    return ProgrammePlan(plan, content, make_manifest(inputs, plan, content, planner.random_state, planned))
+
+
+def write_plan(planned: ProgrammePlan, output: PathLike) -> Path:
+    """Write the list, and before it the manifest under the list's own hash: at no moment is a list without its own.
+
+    Args:
+        planned: from ``plan_programme``.
+        output: the list's path; replaced if it exists.
+
+    Returns:
+        The path of the manifest.
+    """
+    target = find_manifest(Path(output), planned.content)
+    make_folder(target.parent)
+    write_file(target, planned.manifest.to_json())
+    write_file(output, planned.content)
+    return target
+
+
+def verify_plan(
+    path: PathLike, output: PathLike, model: PathLike | None = None, *, despite_outage: bool = False
+) -> Verification:
+    """Whether a written list is what armwise wrote, from these files, and what it would write again.
+
+    Args:
+        path: of ``programme.toml``.
+        output: the list.
+        model: as in ``plan_programme``.
+        despite_outage: as in ``plan_programme``.
+    """
+    target = Path(output)
+    if not target.is_file():
+        raise InvalidInputError(f"{target} does not exist. Make a plan first: armwise plan {path}")
+    content = target.read_bytes()
+    again = plan_programme(path, model, suffix=target.suffix.lower(), despite_outage=despite_outage)
+    return compare(target, content, again.content, again.manifest)
+
+
+def _table(data: ProgrammeData) -> pl.DataFrame:
+    return data.features.with_columns(data.ids.alias(ID))
+
+
+def _planner(data: ProgrammeData, seed: int, kind: str) -> OutreachPlanner:
+    section, names = data.programme.beneficiaries, data.features.columns
+    share = min(1.0, data.programme.budget.total / len(data.ids))
+    return OutreachPlanner(
+        model=kind,
+        budget_share=share,
+        numeric=tuple(name for name in names if name in section.numbers),
+        categorical=tuple(name for name in names if name not in section.numbers),
+        id_column=ID,
+        random_state=seed,
+    )
+
+
+def _plan(planner: OutreachPlanner, data: ProgrammeData) -> Plan:
+    states, rules, budget = data.trajectories.num_states, data.programme.rules, data.programme.budget
+    if planner.problem_.num_states != states:
+        raise InvalidInputError(
+            f"The model was learned with {planner.problem_.num_states} states, and the programme has {states}. Run "
+            "'armwise fit' again."
+        )
+    return planner.plan(
+        _table(data),
+        data.last_states,
+        budget.total,
+        steps_since_observed=data.steps_since_observed,
+        num_observed=np.asarray(data.trajectories.observed).sum(axis=1),
+        num_calls=data.num_calls,
+        steps_since_call=data.steps_since_call,
+        groups=data.groups if budget.per_group else None,
+        exclusions=data.exclusions,
+        group_budgets=dict(budget.per_group) or None,
+        cool_down=rules.cool_down,
+        max_calls=rules.max_calls,
+        min_observed=rules.min_observed,
+        step_name=step_name(data.programme.time),
+    )
+
+
+def step_name(time: Time) -> str:
+    """What a step of the programme is called."""
+    return "week" if time.by_week else {1: "day", 7: "week"}.get(time.step_days, "step")
