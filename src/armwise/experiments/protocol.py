@@ -47,11 +47,11 @@ LOSSES: dict[str, LossFamily] = {
     "dec-entropy-cvxpy": LossFamily("DEC-DFL (entropy, cvxpylayers)", _reference("entropy"), True, compiled=False),
     "fast-entropy": LossFamily("Fast DEC-DFL (entropy)", _entropy, True),
     "fast-l2": LossFamily("Fast DEC-DFL (L2)", lambda t: DecDFL(QuadraticMixture(t)), True),
+    "price": LossFamily("PriceDFL (not in the paper)", PriceDFL, True),
 }
 
 # What the study of recipes adds: each tunes its temperature; the number is the weight of the squared error beside it.
 RECIPES: dict[str, LossFamily] = {
-    "price": LossFamily("PriceDFL", PriceDFL, True),
     "price-1": LossFamily("PriceDFL, one price", lambda t: PriceDFL(t, budget_shares=(1.0,)), True),
     "price-wide": LossFamily("PriceDFL, five prices", lambda t: PriceDFL(t, (0.25, 0.5, 1.0, 2.0, 4.0)), True),
     **{

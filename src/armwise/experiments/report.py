@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from armwise.experiments import claims, tables
+from armwise.experiments import claims, recipe, tables
 from armwise.experiments.reproduce import FIGURES, run_rows, summaries, times
 from armwise.experiments.results import RunRow, group_by, read_folder, read_page
 from armwise.experiments.sensitivity import DOMAINS, variants
@@ -26,7 +26,7 @@ def with_results(document: str, page: Path, results: Path) -> str:
         page: where it lies, for links to pictures.
         results: a folder of results.
     """
-    texts = {name: section(results) for name, section in SECTIONS.items()}
+    texts = {name: section(results) for name, section in SECTIONS.items() if f"<!-- {name} -->" in document}
     texts |= {name: _picture(results / FIGURES / f"{name}.svg", words, page) for name, words in PICTURES.items()}
     for name, text in texts.items():
         start, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
@@ -115,6 +115,8 @@ SECTIONS: dict[str, Callable[[Path], str]] = {
     "claims": _claims,
     "sensitivity": _sensitivity,
     "provenance": _provenance,
+    "recipe": recipe.comparison_table,
+    "candidates": recipe.candidates_table,
 }
 PICTURES: dict[str, str] = {
     "figure2b": "Validation quality by epoch, one panel per domain, one line per loss",

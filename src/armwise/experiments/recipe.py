@@ -1,0 +1,124 @@
+"""The study behind the recommended recipe (``armwise.training.recipe``), from the CSV of its runs.
+
+On every domain the recipe is compared with the best single loss of the paper's protocol on the same splits. The best is
+taken by its test quality, which no one would know in practice: the comparison is the hardest one for the recipe.
+"""
+
+import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from armwise.experiments.protocol import LOSSES, check_loss
+from armwise.experiments.results import RunRow, group_by, read_folder
+from armwise.experiments.summary import paired_difference, select, standard_error
+from armwise.training.recipe import TEMPERATURE
+
+RECIPE = ("price", "price+1mse", "price+3mse", "price+10mse", "price+30mse")
+SINGLE = ("nll", "mse", "fast-entropy", "fast-l2")
+STUDENT = {10: 2.262, 5: 2.776, 2: 12.706}  # 97.5 % quantiles of Student's t by number of splits
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """The recipe beside the best single loss of one domain; joint qualities are means over runs."""
+
+    domain: str
+    best: str
+    best_quality: float
+    chosen: str
+    learning_rate: float
+    quality: float
+    difference: float
+    error: float  # over the splits
+    half_width: float  # of the 95 % interval
+
+    @property
+    def verdict(self) -> str:
+        """In words."""
+        if self.difference - self.half_width > 0:
+            return "better"
+        if self.difference + self.half_width < 0:
+            return "worse"
+        return "no difference shown"
+
+
+def choose_by_quality(rows: Sequence[RunRow]) -> list[RunRow]:
+    """The runs of the loss, temperature and learning rate whose validation quality is highest on average."""
+    settings = group_by(rows, "loss", "temperature", "learning_rate").values()
+    return max(settings, key=lambda runs: float(np.mean([_quality(run) for run in runs])))
+
+
+def compare(results: Path) -> list[Comparison]:
+    """The recipe beside the best single loss, one line per domain that has both."""
+    paper, study = (read_folder(results / name, RunRow) for name in ("runs", "recipe"))
+    lines = []
+    for (domain,), rows in group_by(study, "domain").items():
+        own = [run for run in rows if run.loss in RECIPE and run.temperature == TEMPERATURE]
+        jobs = group_by([run for run in paper if run.domain == domain and run.model == "linear"], "loss")
+        singles = [select(runs) for (loss,), runs in jobs.items() if loss in SINGLE]
+        if own and singles:
+            lines.append(_comparison(domain, choose_by_quality(own), max(singles, key=_mean)))
+    return lines
+
+
+def comparison_table(results: Path) -> str:
+    """The comparison as Markdown."""
+    lines = [
+        "| domain | best single loss | joint | the recipe chose | joint | difference, 95 % interval | |",
+        "|---|---|--:|---|--:|--:|---|",
+    ]
+    for line in compare(results):
+        low, high = line.difference - line.half_width, line.difference + line.half_width
+        interval = f"{line.difference:+.4f} [{low:+.4f}, {high:+.4f}]"
+        chosen = f"{check_loss(line.chosen).label}, {line.learning_rate:g}"
+        cells = (line.domain, LOSSES[line.best].label, f"{line.best_quality:.3f}", chosen, f"{line.quality:.3f}")
+        lines.append("| " + " | ".join((*cells, interval, line.verdict)) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def candidates_table(results: Path) -> str:
+    """Every candidate of the study, its settings and epochs chosen by validation quality, as Markdown."""
+    rows = read_folder(results / "recipe", RunRow)
+    domains = sorted({run.domain for run in rows})
+    cells = {
+        (domain, loss): choose_by_quality(runs) for (domain, loss), runs in group_by(rows, "domain", "loss").items()
+    }
+    losses = sorted({loss for _, loss in cells}, key=lambda loss: check_loss(loss).label)
+    lines = ["| candidate | " + " | ".join(domains) + " |", "|---|" + "--:|" * len(domains)]
+    for loss in losses:
+        values = [_cell(cells.get((domain, loss))) for domain in domains]
+        lines.append(f"| {check_loss(loss).label} | " + " | ".join(values) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def _comparison(domain: str, recipe: Sequence[RunRow], best: Sequence[RunRow]) -> Comparison:
+    difference, error = paired_difference(recipe, best)
+    num_splits = len({run.split for run in recipe} & {run.split for run in best})
+    return Comparison(
+        domain=domain,
+        best=best[0].loss,
+        best_quality=_mean(best),
+        chosen=recipe[0].loss,
+        learning_rate=recipe[0].learning_rate,
+        quality=_mean(recipe),
+        difference=difference,
+        error=error,
+        half_width=STUDENT.get(num_splits, float("nan")) * error,
+    )
+
+
+def _cell(runs: Sequence[RunRow] | None) -> str:
+    if runs is None:
+        return "–"
+    return f"{_mean(runs):.3f} ± {standard_error([run.joint_quality for run in runs]):.3f}"
+
+
+def _mean(runs: Sequence[RunRow]) -> float:
+    return float(np.mean([run.joint_quality for run in runs]))
+
+
+def _quality(run: RunRow) -> float:
+    """A run that diverged is worse than any other."""
+    return run.validation_quality if np.isfinite(run.validation_quality) else -float("inf")
