@@ -29,6 +29,7 @@ bench: $(VENV)/bench ## measure, side by side with peers, and write benchmarks/r
 	$(RUN) -m benchmarks.rmab
 	$(RUN) -m benchmarks.mixtures
 	$(RUN) -m benchmarks.losses
+	$(RUN) -m benchmarks.training
 	$(RUN) -m benchmarks.plan
 	$(RUN) -m benchmarks.figure
 
