@@ -118,7 +118,18 @@ if TYPE_CHECKING:
     )
 
 # Where the names live, in the order of the layout; also reachable as armwise.data and so on.
-_PACKAGES = ("errors", "rmab", "data", "mixtures", "losses", "models", "training", "evaluation", "planning")
+_PACKAGES = (
+    "errors",
+    "rmab",
+    "data",
+    "mixtures",
+    "losses",
+    "models",
+    "training",
+    "evaluation",
+    "planning",
+    "experiments",
+)
 
 __all__ = [
     "ArmwiseError",

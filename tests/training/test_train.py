@@ -19,6 +19,7 @@ LOSSES = {
     "nll": aw.NegativeLogLikelihood(),
     "entropy": aw.DecDFL(aw.EntropyMixture(0.5)),
     "sim": aw.SimDFL(num_trajectories=3, horizon=4),
+    "sim, default horizon": aw.SimDFL(num_trajectories=2),
     "sum": 0.5 * aw.DecDFL(aw.QuadraticMixture(0.5)) + 0.5 * aw.NegativeLogLikelihood(),
 }
 
@@ -80,6 +81,7 @@ def plain_loop(key, splits, loss, model, config, problem):
         ("entropy", {"batch_size": 2}),
         ("sum", {"batch_size": 4}),  # 6 cohorts: the second batch is half full
         ("sim", {"num_epochs": 2}),
+        ("sim, default horizon", {"num_epochs": 1}),
     ],
 )
 def test_equals_a_plain_loop(domain, model, loss, changes):

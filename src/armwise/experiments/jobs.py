@@ -33,6 +33,7 @@ _ACCELERATOR_MEMORY = 40 * 2**30
 _CPU_RUNS, _ACCELERATOR_RUNS = 50, 400
 # What a protocol may ask for beside the numbers of the tables, without changing any of them.
 EXTRAS = ("quality", "keep_indices")
+_CHANGE_NOTHING = (*EXTRAS, "quality_trajectories", "evaluate")
 
 
 class Job(NamedTuple):
@@ -115,9 +116,9 @@ def is_finished(part: Path, domain: Domain, protocol: Protocol, needs: Collectio
     if not part.with_suffix(".json").exists():
         return False
     page, asked = read_page(part.with_suffix(".json")), _as_json(protocol)
-    same = all(page["protocol"].get(name) == value for name, value in asked.items() if name not in EXTRAS)
+    same = all(page["protocol"].get(name) == value for name, value in asked.items() if name not in _CHANGE_NOTHING)
     data = describe_data(domain)
-    known = [page["data"].get(name, np.nan) for name in data]
+    known = [page.get("data", data).get(name, np.nan) for name in data]
     if not same or not np.allclose(known, list(data.values()), rtol=1e-3):
         raise InvalidInputError(
             f"{part} holds results of another protocol or other data. Name another folder, or delete it and its .json."
@@ -130,8 +131,8 @@ def describe_data(domain: Domain) -> dict[str, float]:
     cohorts, problem = domain.cohorts, domain.problem
     features = cohorts.features
     return {
-        "cohorts": cohorts.num_cohorts,
-        "arms": cohorts.num_arms,
+        "cohorts": float(cohorts.num_cohorts),
+        "arms": float(cohorts.num_arms),
         "budget": float(cohorts.budget.mean()),
         "transition": float((cohorts.true_transitions[..., -1] ** 2).mean()),
         "count": float((cohorts.counts**2).mean()),

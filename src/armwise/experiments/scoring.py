@@ -70,7 +70,8 @@ def score(
         progress: whether to show a bar; by default on a terminal.
     """
     test = _Test(domain, tests, num_trajectories, check_horizon(horizon, domain.problem), seed)
-    size = min(test.runs_at_once(), len(split))
+    # A few runs are filled up to eight, so that small jobs of any size are one compiled program.
+    size = min(test.runs_at_once(), max(8, len(split)))
     starts = range(0, len(split), size)
     parts = []
     with progress_bar("test cohorts", len(starts), progress) as tick:

@@ -19,7 +19,7 @@ from armwise.experiments.protocol import LossFamily, check_loss, model_maker
 from armwise.experiments.provenance import hardware
 from armwise.experiments.reference import train_step_by_step
 from armwise.training import TrainConfig
-from armwise.training.engine import advance_one, make_material, progress_bar
+from armwise.training.engine import advance_one, cast, make_material, progress_bar
 from armwise.training.run import Run, first_state
 
 TEMPERATURE, RATE = 0.1, 1e-2
@@ -83,7 +83,8 @@ def _seconds(run: Callable[[int], Any], num_epochs: int) -> float:
 
 def _compiled_epochs(family: LossFamily, domain: Domain) -> Callable[[int], Any]:
     config = TrainConfig(num_epochs=100)
-    weights, frozen = eqx.partition(model_maker("linear", domain)(jax.random.key(0)), eqx.is_inexact_array)
+    model = cast(model_maker("linear", domain)(jax.random.key(0)), config.dtype)
+    weights, frozen = eqx.partition(model, eqx.is_inexact_array)
     material = make_material(domain.cohorts, [family.make(TEMPERATURE)], frozen, domain.problem, config)
     train = jnp.asarray(domain.split_numbers(0).train)
     run = Run(jax.random.key(1), jnp.float32(RATE), jnp.zeros((), int), train, train[:0])

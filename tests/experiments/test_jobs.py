@@ -1,0 +1,140 @@
+"""A job ends in the same part, whether it is run at once or goes on; a finished one is not run again."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+from armwise.errors import InvalidInputError
+from armwise.experiments import jobs
+from armwise.experiments.jobs import Job, run_job, runs_at_once
+from armwise.experiments.results import HistoryRow, IndexRow, RunRow, read_rows
+from armwise.rmab import whittle_indices
+from tests.experiments.small import PROTOCOL, small_domain
+
+JOB = Job("synthetic-2", "fast-entropy")
+
+
+@pytest.fixture(scope="module")
+def domain():
+    return small_domain()
+
+
+@pytest.fixture(scope="module")
+def finished(domain, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("finished")
+    protocol = dataclasses.replace(PROTOCOL, quality="joint", quality_trajectories=3, keep_indices=True)
+    return folder, protocol, run_job(JOB, domain, protocol, folder)
+
+
+def rows_without_times(part):
+    rows = read_rows(part, RunRow)
+    return [dataclasses.replace(row, train_seconds=0.0, evaluate_seconds=0.0, validation_quality=0.0) for row in rows]
+
+
+def test_one_row_per_run(finished):
+    _, protocol, part = finished
+    rows = read_rows(part, RunRow)
+    assert len(rows) == 2 * 2 * 2 * 2
+    assert len({(row.split, row.initialisation, row.learning_rate, row.temperature) for row in rows}) == 16
+    for row in rows:
+        gain = (row.joint_achieved - row.joint_never) / (row.joint_perfect - row.joint_never)
+        assert row.joint_quality == pytest.approx(gain, rel=1e-5)
+        assert row.decomposed_achieved <= row.decomposed_perfect * (1 + 1e-6)
+        assert (row.num_epochs, row.num_test_cohorts) == (protocol.num_epochs, 3)
+    bounds = {(row.split, row.joint_never, row.joint_perfect, row.decomposed_perfect) for row in rows}
+    assert len(bounds) == 2  # all runs of a split meet the same luck
+
+
+def test_validation_by_epoch_is_beside_it(finished):
+    folder, _, part = finished
+    rows = read_rows(folder / "history" / part.name, HistoryRow)
+    assert len(rows) == 2 * 2 * 3
+    assert all(row.num_runs == 4 and np.isfinite(row.validation_quality) for row in rows)
+    runs = [run for run in read_rows(part, RunRow) if (run.temperature, run.learning_rate) == (1.0, 1e-2)]
+    own = [row for row in rows if (row.temperature, row.learning_rate) == (1.0, 1e-2)]
+    # Each run's best epoch is no worse than the epoch that is best on average, and equal to one of them for one run.
+    assert np.mean([run.validation_loss for run in runs]) <= min(row.validation_loss for row in own) + 1e-6
+    assert all(row.validation_loss_error > 0 for row in own)
+
+
+def test_indices_are_those_of_the_test_cohorts(finished, domain):
+    folder, _, part = finished
+    rows = read_rows(folder / "indices" / part.name, IndexRow)
+    test = domain.split_numbers(0).test
+    assert len(rows) == 3 * 6 * 2
+    for row in rows[::7]:
+        assert row.cohort in test
+        true = whittle_indices(domain.cohorts.true_transitions[row.cohort], domain.problem)
+        assert row.true_index == pytest.approx(float(true[row.arm, row.state]), rel=1e-4)
+
+
+def test_the_page_says_what_made_it(finished):
+    page = json.loads(finished[2].with_suffix(".json").read_text())
+    assert {"command", "commit", "machine", "wall_seconds", "date", "protocol"} <= page.keys()
+    assert page["protocol"]["learning_rates"] == [1e-2, 1e-3]
+
+
+def test_a_finished_part_is_not_run_again(finished, domain, monkeypatch):
+    folder, protocol, part = finished
+    monkeypatch.setattr(jobs, "_train", None)
+    assert run_job(JOB, domain, protocol, folder) == part
+    assert run_job(JOB, domain, PROTOCOL, folder) == part  # asked for less than there is
+
+
+def test_a_part_without_what_is_needed_is_run_again(domain, tmp_path):
+    part = run_job(Job("synthetic-2", "mse"), domain, PROTOCOL, tmp_path)
+    more = dataclasses.replace(PROTOCOL, keep_indices=True)
+    assert not (tmp_path / "indices").exists()
+    run_job(Job("synthetic-2", "mse"), domain, more, tmp_path, needs=())
+    assert not (tmp_path / "indices").exists()
+    run_job(Job("synthetic-2", "mse"), domain, more, tmp_path)
+    assert (tmp_path / "indices" / part.name).exists()
+
+
+@pytest.mark.parametrize("what", ["protocol", "data"])
+def test_a_part_of_something_else_is_refused(finished, domain, what):
+    folder, protocol, _ = finished
+    other = dataclasses.replace(protocol, num_epochs=4) if what == "protocol" else protocol
+    data = small_domain() if what == "protocol" else domain._replace(cohorts=domain.cohorts[:6])
+    with pytest.raises(InvalidInputError, match="another protocol or other data"):
+        run_job(JOB, data, other, folder)
+
+
+class StoppedError(Exception):
+    pass
+
+
+def test_a_stopped_job_goes_on_to_the_same_part(finished, domain, tmp_path, monkeypatch):
+    """Stopped after training, the weights come from the checkpoint: no gradient step is taken again."""
+    with monkeypatch.context() as patch:
+        patch.setattr(jobs, "score", lambda *_, **__: (_ for _ in ()).throw(StoppedError))
+        with pytest.raises(StoppedError):
+            run_job(JOB, domain, PROTOCOL, tmp_path)
+    assert list((tmp_path / "unfinished" / JOB.name).glob("*.npz"))
+    assert not list(tmp_path.glob("*.csv"))
+    part = run_job(JOB, domain, PROTOCOL, tmp_path)
+    assert not (tmp_path / "unfinished" / JOB.name).exists()
+    assert rows_without_times(part) == rows_without_times(finished[2])
+
+
+def test_only_runs_that_can_be_selected_are_tested(domain, tmp_path):
+    part = run_job(JOB, domain, dataclasses.replace(PROTOCOL, evaluate="selected"), tmp_path)
+    tested = [not np.isnan(row.joint_quality) for row in read_rows(part, RunRow)]
+    assert 4 <= sum(tested) < 16
+
+
+def test_simulations_bound_the_runs_side_by_side():
+    domain = small_domain()
+    assert runs_at_once(JOB, domain) == 50
+    counts = [runs_at_once(Job("synthetic-2", f"sim-{number}"), domain) for number in (1, 100, 1000)]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[-1] >= 1
+
+
+def test_unknown_names_are_listed(domain, tmp_path):
+    with pytest.raises(InvalidInputError, match="no loss 'mae'; there are nll, mse"):
+        run_job(Job("synthetic-2", "mae"), domain, PROTOCOL, tmp_path)
+    with pytest.raises(InvalidInputError, match="no model '9x9'; there are linear"):
+        run_job(Job("synthetic-2", "mse", "9x9"), domain, PROTOCOL, tmp_path)

@@ -1,0 +1,207 @@
+"""Every table and figure from a tiny set-up, what is printed beside what, and the page that is written from results."""
+
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from armwise import cli
+from armwise.errors import InvalidInputError
+from armwise.experiments import claims, figures, paper, reproduce, tables
+from armwise.experiments.__main__ import _parser as parser
+from armwise.experiments.__main__ import main, protocol_of
+from armwise.experiments.domains import load_domain, save_domain
+from armwise.experiments.protocol import LOSSES, PAPER_PROTOCOL, Protocol
+from armwise.experiments.report import NOT_RUN, PICTURES, SECTIONS, with_results
+from armwise.experiments.reproduce import Setup
+from armwise.experiments.sensitivity import run_sensitivity, variants
+from armwise.experiments.summary import summarise
+from armwise.experiments.times import TimeRow
+from tests.experiments.small import run_row, small_domain
+
+ROOT = Path(__file__).parents[2]
+TINY = Protocol(2, 1, (1e-2,), (1.0,), num_epochs=2, num_trajectories=4, horizon=5, quality_trajectories=2)
+
+
+@pytest.fixture(scope="module")
+def setup(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("results")
+    domains = {"mmitra_like": small_domain, "synthetic-5": lambda: small_domain(3)}
+    return Setup(folder, domains, TINY, {}, ("mse", "sim-1", "fast-entropy"), ("linear", "2x64"))
+
+
+@pytest.fixture(scope="module")
+def reproduced(setup):
+    return reproduce.reproduce("all", setup)
+
+
+def test_all_tables_and_figures_are_there(setup, reproduced):
+    for words in ("table1", "table2", "figure2a", "paper: real-world", "mmitra_like: 2x64", "Seconds per epoch"):
+        assert words in reproduced
+    for name in ("figure2b", "figure3"):
+        assert (setup.folder / "figures" / f"{name}.svg").read_text().startswith("<?xml")
+        assert (setup.folder / "figures" / f"{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_what_is_finished_is_not_run_again(setup, reproduced, monkeypatch):
+    monkeypatch.setattr(reproduce, "epoch_times", None)
+    monkeypatch.setattr("armwise.experiments.jobs._train", None)
+    assert reproduce.reproduce("all", setup) == reproduced
+
+
+def test_an_unknown_name_is_refused(setup):
+    with pytest.raises(InvalidInputError, match="no 'table3' to reproduce; there are table1"):
+        reproduce.reproduce("table3", setup)
+
+
+def test_the_page_is_written_from_results(setup, reproduced):
+    document = "".join(f"<!-- {name} -->\nstale words\n<!-- /{name} -->\nkept\n" for name in (*SECTIONS, *PICTURES))
+    page = setup.folder.parent / "page.md"
+    written = with_results(document, page, setup.folder)
+    assert "stale words" not in written
+    assert written.count("kept") == len(SECTIONS) + len(PICTURES)
+    assert f"]({setup.folder.name}/figures/figure3.svg)" in written
+    assert "SIM-DFL (1 trajectory)" in written
+    assert with_results(written, page, setup.folder) == written
+
+
+def test_without_results_the_page_says_so(tmp_path):
+    assert (
+        with_results("<!-- table1 -->\n<!-- /table1 -->", tmp_path / "p.md", tmp_path)
+        .split("\n", 1)[1]
+        .startswith(NOT_RUN)
+    )
+
+
+def test_the_committed_page_shows_the_committed_results():
+    page = ROOT / "docs" / "reproduction.md"
+    assert with_results(page.read_text(), page, ROOT / "results") == page.read_text()
+    assert all(f"<!-- {name} -->" in page.read_text() for name in (*SECTIONS, *PICTURES))
+
+
+def test_table_1_by_hand():
+    rows = [run_row(loss="nll", split=split, joint_quality=value) for split, value in ((0, 0.2), (1, 0.4))]
+    line = next(line for line in tables.table_1(summarise(rows)).splitlines() if line.startswith("| NLL"))
+    assert line == r"| NLL | – | – | – | 0.04 ± 0.06 | 0.30 ± 0.10\* | 0.59 ± 0.13 | – | 0.16 ± 0.04 |"
+
+
+def test_less_than_the_papers_protocol_is_starred():
+    full = run_row(num_splits=10, num_initialisations=5, num_learning_rates=4, num_temperatures=1, num_epochs=100)
+    (whole,) = summarise([full])
+    assert not tables.is_reduced(whole)
+    for name in ("num_splits", "num_initialisations", "num_learning_rates", "num_epochs"):
+        assert tables.is_reduced(summarise([dataclasses.replace(full, **{name: 3})])[0])
+    assert tables.is_reduced(summarise([dataclasses.replace(full, loss="fast-entropy")])[0])  # one temperature of two
+
+
+def test_the_papers_gap_is_its_timeout():
+    assert "timeout" in tables.table_1([])
+    assert paper.TABLE_1_JOINT["sim-1000"][0] is None
+    assert set(paper.TABLE_1_JOINT) == set(paper.TABLE_1_DECOMPOSED) == set(paper.FIGURE_2A) <= set(LOSSES)
+
+
+def test_claims_by_hand():
+    def runs(loss, values, domain="mmitra_like", **changes):
+        return [
+            run_row(loss=loss, domain=domain, split=split, joint_quality=value, decomposed_quality=value, **changes)
+            for split, value in enumerate(values)
+        ]
+
+    rows = runs("mse", [0.1, 0.2, 0.15]) + runs("fast-entropy", [0.5, 0.61, 0.56]) + runs("sim-1", [0.5, 0.6, 0.57])
+    found = {(one.claim, one.domain): one for one in claims.verdicts(rows)}
+    assert found["DEC-DFL does better than two-stage", "mmitra_like"].holds == "yes"
+    assert "= 0.41 ± 0.00" in found["DEC-DFL does better than two-stage", "mmitra_like"].evidence
+    assert found["DEC-DFL does better than SIM-DFL", "mmitra_like"].holds == "undecided"
+    mirrored = found["Decomposed quality puts the losses in the order of joint quality", "mmitra_like"]
+    assert (mirrored.holds, mirrored.evidence[:21]) == ("yes", "rank correlation 1.00")
+    worse = claims.verdicts(runs("mse", [0.9, 0.9]) + runs("fast-entropy", [0.5, 0.51]))
+    assert worse[0].holds == "no"
+
+
+def test_the_claim_of_speed_by_hand():
+    times = [TimeRow("oulad", loss, value, value, value, 1, 1, 1, 1, "") for loss, value in SPEEDS.items()]
+    (one,) = claims.verdicts([], times)
+    assert (one.holds, one.evidence.split()[0]) == ("no", "100")
+
+
+SPEEDS = {"fast-entropy": 0.01, "sim-1000": 1.0}
+
+
+def test_the_top_share_of_indices_by_hand():
+    from armwise.experiments.results import IndexRow
+
+    rows = [IndexRow("d", "", "linear", "mse", 0, arm, 0, 1, float(arm), float(10 * arm)) for arm in range(4)]
+    cut, there, overall = figures.top_share(rows)
+    assert 2 < cut <= 3
+    assert (there, overall) == (30.0, 15.0)
+
+
+def test_figures_without_data_say_what_to_run(tmp_path):
+    with pytest.raises(InvalidInputError, match="quality='joint'"):
+        figures.figure_2b([], [], tmp_path, ["oulad"])
+    with pytest.raises(InvalidInputError, match="keep_indices"):
+        figures.figure_3([], tmp_path, "oulad")
+
+
+def test_without_matplotlib_figures_say_how_to_install_it(monkeypatch, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(figures.MissingMatplotlibError, match=r"armwise\[figures\]"):
+        figures.figure_3([], tmp_path, "oulad")
+
+
+def test_the_study_changes_one_thing_at_a_time(tmp_path):
+    protocol = dataclasses.replace(TINY, num_epochs=1)
+    knobs = {"num_cohorts": 8, "num_arms": 6, "budget": 2, "width": 10}
+    labels = ("", "noise=1", "horizon=10")
+    parts = run_sensitivity("synthetic-2", protocol, tmp_path, losses=("mse",), labels=labels, **knobs)
+    assert [part.stem for part in parts] == [
+        "synthetic-2--linear--mse",
+        "synthetic-2+noise=1--linear--mse",
+        "synthetic-2+horizon=10--linear--mse",
+    ]
+    with pytest.raises(InvalidInputError, match="no variant"):
+        run_sensitivity("synthetic-2", protocol, tmp_path, labels=("noise=7",))
+    assert len({variant.label for variant in variants(5)}) == len(variants(5))
+
+
+def test_the_command_runs_a_saved_domain_without_the_packages_that_read_data(tmp_path):
+    """On a machine with JAX alone: polars is a stub there, typer, fastexcel, cvxpy and Matplotlib are absent."""
+    save_domain(tmp_path / "tiny.npz", small_domain())
+    (tmp_path / "stubs").mkdir()
+    (tmp_path / "stubs" / "polars.py").write_text("def __getattr__(name):\n    return object\n")
+    for name in ("typer", "fastexcel", "cvxpy", "matplotlib"):
+        (tmp_path / "stubs" / f"{name}.py").write_text("raise ImportError\n")
+    command = [sys.executable, "-m", "armwise.experiments", "runs", "--domain", str(tmp_path / "tiny.npz")]
+    command += ["--quick", "--epochs", "1", "--loss", "mse", "--trajectories", "2", "--out", str(tmp_path / "out")]
+    done = subprocess.run(command, env={"PYTHONPATH": str(tmp_path / "stubs"), "PATH": ""}, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    assert (tmp_path / "out" / "tiny--linear--mse.csv").exists()
+
+
+def test_options_change_the_protocol():
+    given = parser().parse_args(["runs", "--domain", "synthetic-2", "--epochs", "7", "--learning-rates", "1", "2"])
+    assert protocol_of(given) == dataclasses.replace(PAPER_PROTOCOL, num_epochs=7, learning_rates=(1.0, 2.0))
+
+
+def test_the_module_reports_mistakes_without_a_traceback(capsys, tmp_path):
+    assert main(["runs", "--domain", str(tmp_path / "absent.npz")]) == 3
+    assert "absent.npz is not a domain" in capsys.readouterr().err
+    assert main(["domains", "--out", str(tmp_path), "oulad"]) == 3
+
+
+def test_the_command_line_prints_the_table_beside_the_papers(setup, reproduced, monkeypatch):
+    monkeypatch.setattr(reproduce, "make_setup", lambda *_, **__: setup)
+    done = CliRunner().invoke(cli.app, ["reproduce", "table1", "--out", str(setup.folder)])
+    assert done.exit_code == 0, done.output
+    assert "0.59 ± 0.13" in done.stdout
+    assert "Without ctn0094 and oulad" in done.stderr
+    assert CliRunner().invoke(cli.app, ["reproduce", "table9", "--out", str(setup.folder)]).exit_code == 3
+
+
+def test_a_saved_domain_and_a_made_one_count_as_the_same_data(setup, reproduced, tmp_path):
+    save_domain(tmp_path / "d.npz", small_domain())
+    other = dataclasses.replace(setup, domains={"mmitra_like": lambda: load_domain(tmp_path / "d.npz")})
+    assert "mmitra_like" in reproduce.table1(other)
