@@ -24,9 +24,10 @@ STYLES: dict[str, tuple[str, str]] = {
     "dec-entropy-cvxpy": ("#0072b2", "-."),
     "fast-entropy": ("#009e73", "-"),
     "fast-l2": ("#0072b2", "-"),
+    "price": ("#cc79a7", "-"),
 }
 # Figure 3's panels, as in the paper where it has them.
-PANELS = ("nll", "mse", "sim-1", "sim-10", "sim-100", "fast-entropy", "fast-l2")
+PANELS = ("nll", "mse", "sim-1", "sim-10", "sim-100", "fast-entropy", "fast-l2", "price")
 
 
 class MissingMatplotlibError(ArmwiseError, ImportError):
