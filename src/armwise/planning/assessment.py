@@ -86,8 +86,9 @@ class Assessment:
     def table_of_losses(self) -> str:
         """The losses for a terminal."""
         lines = [f"{'learned by':28}  quality         gain per 100 people"]
-        for each in self.losses:
-            lines.append(f"{each.loss:28} {each.quality:6.3f} ± {each.standard_error:.3f}  {each.gain:19.2f}")
+        lines += [
+            f"{each.loss:28} {each.quality:6.3f} ± {each.standard_error:.3f}  {each.gain:19.2f}" for each in self.losses
+        ]
         return "\n".join(lines)
 
 

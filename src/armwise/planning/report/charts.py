@@ -124,7 +124,7 @@ def column_chart(
     return _figure(name, title, described, height, parts, (), False)
 
 
-def agreement_chart(name: str, title: str, points: Sequence[tuple[float, Point]], x_title: str, y_title: str) -> Markup:
+def agreement_chart(name: str, title: str, points: Sequence[tuple[float, Point]], x_title: str) -> Markup:
     """Observed shares with intervals over predicted ones, and the line on which the two are equal."""
     height = 330
     x, y = Scale(0, 1, LEFT, WIDTH - RIGHT), Scale(0, 1, height - BOTTOM, TOP)
@@ -179,7 +179,9 @@ def _legend(place: int, name: str, lines: bool) -> Markup:
 
 def _grid(y: Scale, ticks: Sequence[float], labels: Sequence[str]) -> Markup:
     lines = [tag("line", x1=LEFT, x2=WIDTH - RIGHT, y1=y(tick), y2=y(tick), class_="grid") for tick in ticks]
-    return join(*lines, *(_text(LEFT - 6, y(tick) + 4, label, "end") for tick, label in zip(ticks, labels, strict=True)))
+    return join(
+        *lines, *(_text(LEFT - 6, y(tick) + 4, label, "end") for tick, label in zip(ticks, labels, strict=True))
+    )
 
 
 def _x_title(height: float, title: str) -> Markup:

@@ -70,7 +70,10 @@ def make_groupings(data: ProgrammeData, called: Iterable[str], smallest: int) ->
     named = {column.name for column in columns}
     columns += [column for column in data.features if column.dtype == pl.String and column.name not in named]
     people = pl.DataFrame(
-        {"state": np.asarray(data.last_states), "called": data.ids.is_in(pl.Series(list(called), dtype=pl.String).implode())}
+        {
+            "state": np.asarray(data.last_states),
+            "called": data.ids.is_in(pl.Series(list(called), dtype=pl.String).implode()),
+        }
     )
     return tuple(_grouping(column, people, smallest) for column in columns if 1 < column.n_unique() <= MOST_GROUPS)
 

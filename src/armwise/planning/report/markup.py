@@ -3,6 +3,7 @@
 import html
 import math
 import unicodedata
+from collections.abc import Sequence
 
 VOID = ("meta", "br")
 UNKNOWN = "not known"
@@ -14,7 +15,7 @@ class Markup(str):
     __slots__ = ()
 
 
-def tag(name: str, *children: str | None, **attributes: object) -> Markup:
+def tag(name: str, /, *children: str | None, **attributes: object) -> Markup:
     """An element; children that are no ``Markup`` are escaped, and so are attributes; those that are none are left out.
 
     Example:
@@ -43,7 +44,7 @@ def escape(text: str) -> str:
     return html.escape(visible, quote=True)
 
 
-def table(caption: str, header: tuple[str, ...], rows: list[tuple[str, ...]], words: int = 1) -> Markup:
+def table(caption: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]], words: int = 1) -> Markup:
     """A table with a caption; the first ``words`` columns are text and the others numbers, set to the right.
 
     It scrolls by itself where the screen is too narrow for it.

@@ -62,7 +62,10 @@ def _tiles(facts: Facts) -> list[Markup]:
     over = f"engaged {facts.step}s gained over {steps} {facts.step}s"
     numbers = [
         (count(summary.num_calls), f"calls on the list, of {count(summary.budget)} possible"),
-        (count(summary.num_people), f"people in the programme, {count(summary.num_eligible)} of whom may be called now"),
+        (
+            count(summary.num_people),
+            f"people in the programme, {count(summary.num_eligible)} of whom may be called now",
+        ),
         (f"+{count(courses[0].gained)}", f"{over}, expected with such lists"),
         (f"+{count(courses[1].gained)}", f"{over}, expected with as many calls at random"),
     ]
@@ -82,7 +85,8 @@ def _footer(facts: Facts) -> Markup:
         "footer",
         tag(
             "p",
-            f"The model learned from {count(facts.num_learned_from)} people. Made with {versions}. The list's SHA-256 is ",
+            f"The model learned from {count(facts.num_learned_from)} people. Made with {versions}. The list's SHA-256 ",
+            "is ",
             tag("code", facts.manifest.calls[:16]),
             "…; 'armwise plan PROGRAMME --verify' checks it against the files.",
             class_="note",

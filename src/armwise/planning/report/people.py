@@ -47,14 +47,16 @@ def calls_section(facts: Facts) -> Markup:
 
 def _gain_in_a_sentence(step: str) -> str:
     return (
-        f"The expected gain is how many more {step}s of engagement the call is expected to bring if nobody calls again; "
-        f"a later {step} counts a little less than an earlier one."
+        f"The expected gain is how many more {step}s of engagement the call is expected to bring if nobody calls "
+        f"again; a later {step} counts a little less than an earlier one."
     )
 
 
 def _unseen(facts: Facts) -> Markup | None:
     summary = facts.plan.summary
-    said = [f"{count(number)} people have a value of {name} never seen before" for name, number in summary.unseen.items()]
+    said = [
+        f"{count(number)} people have a value of {name} never seen before" for name, number in summary.unseen.items()
+    ]
     if summary.num_without_gain:
         said.append(f"{count(summary.num_without_gain)} are on the list although no gain is expected of the call")
     return tag("p", "; ".join(said) + ".", class_="note") if said else None
@@ -80,8 +82,9 @@ def forecast_section(facts: Facts) -> Markup:
         tag(
             "p",
             f"These are the model's expectations, not a promise: {count(forecast.num_trajectories)} simulated runs of "
-            f"the next {last} {step}s, in which people behave as the model has learned they do and {count(forecast.budget)} "
-            f"are called each {step}. If the model is wrong, so are the lines. The scale does not begin at nought.",
+            f"the next {last} {step}s, in which people behave as the model has learned they do and "
+            f"{count(forecast.budget)} are called each {step}. If the model is wrong, so are the lines. The scale "
+            "does not begin at nought.",
         ),
         tag(
             "div",
@@ -108,14 +111,15 @@ def equity_section(facts: Facts) -> Markup:
     return join(
         tag(
             "p",
-            f"Need is the share of a group's people who were {lowest} when last observed; people never observed are left "
-            "out of it. The list goes by what a call changes, not by need alone, so the two may differ; a large "
+            f"Need is the share of a group's people who were {lowest} when last observed; people never observed are "
+            "left out of it. The list goes by what a call changes, not by need alone, so the two may differ; a large "
             "difference deserves a question.",
         ),
         tag(
             "p",
             f"Groups of fewer than {smallest} people are not shown, nor a group from which such a one could be worked "
-            "out. Intervals are 95 % (Wilson): with few calls they are wide, and a difference within them may be chance.",
+            "out. Intervals are 95 % (Wilson): with few calls they are wide, and a difference within them may be "
+            "chance.",
             class_="note",
         ),
         *(_grouping(place, grouping) for place, grouping in enumerate(shown)),

@@ -23,8 +23,9 @@ def checks_section(facts: Facts) -> Markup:
         _age(facts),
         tag(
             "p",
-            f"For this check the model learned from four fifths of the people only. For the other {count(kept.num_people)} "
-            f"it predicted, {facts.step} by {facts.step}, how likely each was to be {event} in the next one. If the "
+            "For this check the model learned from four fifths of the people only. For the other "
+            f"{count(kept.num_people)} it predicted, {facts.step} by {facts.step}, how likely each was to be {event} "
+            "in the next one. If the "
             "predictions are right, the dots lie on the dashed line: of those given 30 %, 30 % were.",
         ),
         tag(
@@ -35,9 +36,10 @@ def checks_section(facts: Facts) -> Markup:
         ),
         tag(
             "p",
-            f"A dot is a group of person-{facts.step}s with similar predictions; its line is the 95 % interval (Wilson), "
-            f"which takes them for independent, though several are of the same person. Who was called in the past was "
-            "not decided by lot, so the second chart shows what happened after calls, not what calls caused.",
+            f"A dot is a group of person-{facts.step}s with similar predictions; its line is the 95 % interval "
+            "(Wilson), which takes them for independent, though several are of the same person. Who was called in the "
+            "past may not have been decided by lot, so the second chart shows what happened after "
+            "calls, not what calls caused.",
             class_="note",
         ),
     )
@@ -48,13 +50,18 @@ def _agreement(name: str, title: str, bins: tuple[Bin, ...]) -> Markup:
         return tag("p", f"{title}: nothing was observed.")
     points = [(each.predicted, Point(*each.observed)) for each in bins]
     rows = [
-        (percent(each.predicted), percent(each.observed.value), span(each.observed.low, each.observed.high), count(each.number))
+        (
+            percent(each.predicted),
+            percent(each.observed.value),
+            span(each.observed.low, each.observed.high),
+            count(each.number),
+        )
         for each in bins
     ]
     header = ("Predicted", "Observed", "95 % interval", "Observations")
     return tag(
         "div",
-        agreement_chart(name, f"{title} (observed, over predicted)", points, "predicted", "observed"),
+        agreement_chart(name, f"{title} (observed, over predicted)", points, "predicted"),
         table(title, header, rows, 0),
     )
 
@@ -74,8 +81,9 @@ def losses_section(facts: Facts) -> Markup:
         _age(facts),
         tag(
             "p",
-            "Quality is what the calls gain over no calls at all, as a share of what calls would gain if everyone's true "
-            "behaviour were known: 0 is no better than no calls, 1 is as good as knowing. A model can learn to predict "
+            "Quality is what the calls gain over no calls at all, as a share of what calls would gain if everyone's "
+            "true behaviour were known: 0 is no better than no calls, 1 is as good as knowing. A model can learn to "
+            "predict "
             "accurately, to lead to good calls, or both; the first chart compares these, the second compares armwise "
             "with other ways to choose.",
         ),
@@ -88,9 +96,9 @@ def losses_section(facts: Facts) -> Markup:
         tag(
             "p",
             f"Simulated for {evaluation.num_cohorts} groups of {evaluation.cohort_size} people held back, "
-            f"{evaluation.budget} calls a {facts.step} each, {count(evaluation.num_trajectories)} runs, taking the behaviour "
-            "estimated from each person's own history for the truth. ± is the standard error over these groups; lines are "
-            "two of them (95 %). Differences smaller than that may be chance.",
+            f"{evaluation.budget} calls a {facts.step} each, {count(evaluation.num_trajectories)} runs, taking the "
+            "behaviour estimated from each person's own history for the truth. ± is the standard error over these "
+            "groups; lines are two of them (95 %). Differences smaller than that may be chance.",
             class_="note",
         ),
     )
@@ -134,7 +142,9 @@ def data_section(facts: Facts) -> Markup:
             class_="pair",
         ),
         tag("p", f"Taken for an outage of the call log: {step} {outages}." if outages else "No outage was noticed."),
-        bar_chart("missing", "Empty cells, by column (people)", lacking) if lacking else tag("p", "No feature is missing."),
+        bar_chart("missing", "Empty cells, by column (people)", lacking)
+        if lacking
+        else tag("p", "No feature is missing."),
         _findings(facts.findings),
     )
 
@@ -164,4 +174,6 @@ def _age(facts: Facts) -> Markup | None:
 
 
 def _not_computed(what: str) -> Markup:
-    return tag("p", f"{what} has not been computed yet. To compute it: ", tag("code", HOW_TO_COMPUTE), ", then report again.")
+    return tag(
+        "p", f"{what} has not been computed yet. To compute it: ", tag("code", HOW_TO_COMPUTE), ", then report again."
+    )
