@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from armwise.planning.report.markup import Markup, join, tag
 
-WIDTH, LEFT, RIGHT, TOP, BOTTOM = 400, 50, 12, 12, 44
-LONGEST_LABEL = 40
+WIDTH, LEFT, RIGHT, TOP, BOTTOM = 400, 52, 22, 12, 44
+LONGEST_LABEL = 44
 # At most so many series are told apart by class "series-0" and on.
 SHAPES = ("circle", "square", "diamond", "triangle")
 
@@ -130,7 +130,7 @@ def agreement_chart(name: str, title: str, points: Sequence[tuple[float, Point]]
     x, y = Scale(0, 1, LEFT, WIDTH - RIGHT), Scale(0, 1, height - BOTTOM, TOP)
     ticks = [0.0, 0.25, 0.5, 0.75, 1.0]
     parts = [_grid(y, ticks, [f"{tick:.0%}" for tick in ticks])]
-    parts += [_text(x(tick), height - BOTTOM + 18, f"{tick:.0%}", "end" if tick == 1 else "middle") for tick in ticks]
+    parts += [_text(x(tick), height - BOTTOM + 18, f"{tick:.0%}", "middle") for tick in ticks]
     parts.append(tag("line", x1=x(0), y1=y(0), x2=x(1), y2=y(1), class_="equal"))
     for predicted, point in points:
         parts.append(tag("line", x1=x(predicted), x2=x(predicted), y1=y(point.low), y2=y(point.high), class_="reach"))

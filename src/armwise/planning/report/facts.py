@@ -48,6 +48,11 @@ class Facts(NamedTuple):
     num_learned_from: int
 
     @property
+    def planned_step(self) -> str:
+        """The planned step in words, as in "the week from 2024-02-26"."""
+        return self.quality.planned_step.replace("the step", f"the {self.step}", 1)
+
+    @property
     def is_simulated(self) -> bool:
         """Whether the programme's name says that nobody in it is real, as that of 'armwise init' does."""
         return "simulated" in self.name.lower()

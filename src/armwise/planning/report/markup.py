@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 VOID = ("meta", "br")
 UNKNOWN = "not known"
+# Longer text in a cell gets room, even where the table must then scroll.
+LONG_TEXT = 30
 
 
 class Markup(str):
@@ -51,8 +53,8 @@ def table(caption: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]]
     """
 
     def cell(name: str, place: int, content: str) -> Markup:
-        scope = {"th": "col"}.get(name)
-        return tag(name, content, class_=None if place < words else "number", scope=scope)
+        style = "number" if place >= words else "long" if len(content) > LONG_TEXT else None
+        return tag(name, content, class_=style, scope={"th": "col"}.get(name))
 
     head = tag("tr", *(cell("th", place, content) for place, content in enumerate(header)))
     body = [tag("tr", *(cell("td", place, content) for place, content in enumerate(row))) for row in rows]

@@ -33,7 +33,7 @@ def _head(facts: Facts) -> Markup:
         tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
         tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
         tag("meta", name="referrer", content="no-referrer"),
-        tag("title", f"Calls for {facts.quality.planned_step}: {facts.name}"),
+        tag("title", f"Calls for {facts.planned_step}: {facts.name}"),
         Markup(f"<style>\n{style}</style>"),
     )
 
@@ -45,7 +45,7 @@ def _header(facts: Facts) -> Markup:
         "header",
         tag("p", simulated, class_="banner") if facts.is_simulated else None,
         tag("h1", facts.name),
-        tag("p", f"Calls for {facts.quality.planned_step}", class_="soft"),
+        tag("p", f"Calls for {facts.planned_step}", class_="soft"),
         tag("ul", *_tiles(facts), class_="tiles"),
         tag("nav", tag("ul", *links), aria_label="Sections"),
         tag(

@@ -34,12 +34,12 @@ def calls_section(facts: Facts) -> Markup:
     more = calls.height - len(rows)
     waiting = summary.num_eligible - summary.num_calls
     bars = [("on the list", summary.num_calls), ("may be called, but others come first", waiting)]
-    bars += [(f"not to be called now: {reason}", number) for reason, number in summary.excluded.items()]
+    bars += list(summary.excluded.items())
     return join(
         tag("p", f"{count(summary.num_calls)} of {count(summary.budget)} possible calls, the most useful first."),
         tag("p", INDEX_IN_A_SENTENCE, " ", _gain_in_a_sentence(facts.step)),
         bar_chart("everyone", "Everyone in the programme, by what the list says (people)", bars),
-        table(f"The calls of {facts.quality.planned_step}", header, rows, len(header) - 2),
+        table(f"The calls of {facts.planned_step}", header, rows, len(header) - 2),
         tag("p", f"{count(more)} more are in the call list itself.", class_="note") if more > 0 else None,
         _unseen(facts),
     )
@@ -143,8 +143,23 @@ def _grouping(place: int, grouping: Grouping) -> Markup:
             "div",
             row_chart(f"groups-{place}", f"Who gets the calls, by {grouping.column}", points, series),
             table(f"Calls by {grouping.column}", header, rows),
-            class_="pair",
+            class_="pair uneven",
         ),
+        _beyond_chance(grouping),
+    )
+
+
+def _beyond_chance(grouping: Grouping) -> Markup:
+    """The groups whose share of people lies outside the interval of their share of calls."""
+    fewer = [group.name for group in grouping.groups if group.share_of_calls.high < group.share_of_people]
+    more = [group.name for group in grouping.groups if group.share_of_calls.low > group.share_of_people]
+    said = [
+        f"{word} calls than their share of people, beyond chance: {', '.join(names)}"
+        for word, names in (("Fewer", fewer), ("More", more))
+        if names
+    ]
+    return tag(
+        "p", ". ".join(said or ["No group gets more or fewer calls than its share of people beyond chance"]) + "."
     )
 
 

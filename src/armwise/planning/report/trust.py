@@ -5,11 +5,16 @@ import math
 from armwise.planning.calibration import Bin
 from armwise.planning.findings import Report
 from armwise.planning.intervals import WIDTH
-from armwise.planning.judging import POLICIES
 from armwise.planning.report.charts import Point, Row, agreement_chart, bar_chart, column_chart, row_chart
 from armwise.planning.report.facts import Facts
 from armwise.planning.report.markup import Markup, count, decimal, join, percent, span, table, tag
 
+WAYS = {
+    "armwise": "armwise: highest index first",
+    "least likely to engage": "least likely to engage next first",
+    "round robin": "everyone in turn",
+    "random": "drawn by lot",
+}
 HOW_TO_COMPUTE = "armwise evaluate PROGRAMME --for-report"
 
 
@@ -74,7 +79,7 @@ def losses_section(facts: Facts) -> Markup:
     evaluation = kept.evaluation
     losses = [(each.loss, each.quality, each.standard_error, each.gain) for each in kept.losses]
     ways = [
-        (f"{each.policy}: {POLICIES.get(each.policy, '')}", each.quality, each.standard_error, each.gain)
+        (WAYS.get(each.policy, each.policy), each.quality, each.standard_error, each.gain)
         for each in evaluation.policies
     ]
     return join(
@@ -144,7 +149,7 @@ def data_section(facts: Facts) -> Markup:
         tag("p", f"Taken for an outage of the call log: {step} {outages}." if outages else "No outage was noticed."),
         bar_chart("missing", "Empty cells, by column (people)", lacking)
         if lacking
-        else tag("p", "No feature is missing."),
+        else tag("p", "No cell of a feature is empty."),
         _findings(facts.findings),
     )
 
