@@ -77,8 +77,10 @@ def _simulate_files(folder: Path, num_people: int) -> Path:
     contents = sample_programme(num_people=num_people, calls_per_group=CALLS_PER_GROUP).contents
     if not folder.exists():
         write_folder(folder, contents)
-    elif not all((folder / name).is_file() and (folder / name).read_text() == text for name, text in contents.items()):
-        raise OutputError(
-            f"{folder} exists already and is no demonstration of this size. Give the name of a new folder."
-        )
+    elif not all(_holds(folder / name, text) for name, text in contents.items()):
+        raise OutputError(f"{folder} exists already, and not from this demonstration. Give the name of a new folder.")
     return folder / "programme.toml"
+
+
+def _holds(path: Path, text: str) -> bool:
+    return path.is_file() and path.read_bytes() == text.encode()

@@ -3,6 +3,8 @@
 import math
 from typing import NamedTuple
 
+# Whole numbers are numbers too.
+Number = float | int
 # 95 % of a normal distribution lies within so many standard deviations.
 WIDTH = 1.959963984540054
 
@@ -15,7 +17,7 @@ class Share(NamedTuple):
     high: float
 
 
-def wilson(part: float, whole: float) -> Share:
+def wilson(part: Number, whole: Number) -> Share:
     """A share with Wilson's (1927) interval, which stays within 0 and 1 and is never empty, not even at 0 of n.
 
     Example:

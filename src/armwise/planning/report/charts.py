@@ -8,6 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from armwise.planning.intervals import Number
 from armwise.planning.report.markup import Markup, join, tag
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 400, 52, 22, 12, 44
@@ -46,7 +47,7 @@ class Scale(NamedTuple):
     start: float
     end: float
 
-    def __call__(self, value: float) -> float:
+    def __call__(self, value: Number) -> float:
         """The place of a number, to a tenth of a unit."""
         return round(self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start), 1)
 
@@ -90,7 +91,7 @@ def row_chart(name: str, title: str, rows: Sequence[Row], series: Sequence[str],
     return _figure(name, title, f"{described}.", height, parts, series if len(series) > 1 else (), False)
 
 
-def bar_chart(name: str, title: str, bars: Sequence[tuple[str, float]]) -> Markup:
+def bar_chart(name: str, title: str, bars: Sequence[tuple[str, Number]]) -> Markup:
     """Numbers of people, one bar below the other, each under its label and followed by its number."""
     height, top = TOP + 40 * len(bars), max([1.0, *(value for _, value in bars)])
     x = Scale(0, top, 2, WIDTH - 70)
@@ -105,7 +106,7 @@ def bar_chart(name: str, title: str, bars: Sequence[tuple[str, float]]) -> Marku
 
 
 def column_chart(
-    name: str, title: str, values: Sequence[float], marked: Sequence[int], x_title: str, y_title: str
+    name: str, title: str, values: Sequence[Number], marked: Sequence[int], x_title: str, y_title: str
 ) -> Markup:
     """Shares of steps as columns from 0 to 100 %; the marked ones are drawn hollow."""
     height = 220
@@ -124,7 +125,7 @@ def column_chart(
     return _figure(name, title, described, height, parts, (), False)
 
 
-def agreement_chart(name: str, title: str, points: Sequence[tuple[float, Point]], x_title: str) -> Markup:
+def agreement_chart(name: str, title: str, points: Sequence[tuple[Number, Point]], x_title: str) -> Markup:
     """Observed shares with intervals over predicted ones, and the line on which the two are equal."""
     height = 330
     x, y = Scale(0, 1, LEFT, WIDTH - RIGHT), Scale(0, 1, height - BOTTOM, TOP)
@@ -140,7 +141,7 @@ def agreement_chart(name: str, title: str, points: Sequence[tuple[float, Point]]
     return _figure(name, title, f"{described}.", height, parts, (), False)
 
 
-def nice_ticks(low: float, high: float) -> list[float]:
+def nice_ticks(low: Number, high: Number) -> list[float]:
     """Four to eight round numbers that enclose both ends.
 
     Example:
@@ -154,12 +155,12 @@ def nice_ticks(low: float, high: float) -> list[float]:
     return [round(number * step, 10) for number in range(first, max(last, first + 1) + 1)]
 
 
-def _digits(ticks: Sequence[float]) -> int:
+def _digits(ticks: Sequence[Number]) -> int:
     return 0 if all(abs(100 * tick - round(100 * tick)) < 1e-6 for tick in ticks) else 1
 
 
 def _figure(
-    name: str, title: str, described: str, height: float, parts: Sequence[Markup], series: Sequence[str], lines: bool
+    name: str, title: str, described: str, height: Number, parts: Sequence[Markup], series: Sequence[str], lines: bool
 ) -> Markup:
     """The chart under its title, with a legend if there are several series, and in words for who cannot see it."""
     words = (tag("title", title, id=f"{name}-title"), tag("desc", described, id=f"{name}-desc"))
@@ -177,26 +178,26 @@ def _legend(place: int, name: str, lines: bool) -> Markup:
     return tag("li", tag("svg", mark, viewBox="0 0 28 14", aria_hidden="true"), " ", name)
 
 
-def _grid(y: Scale, ticks: Sequence[float], labels: Sequence[str]) -> Markup:
+def _grid(y: Scale, ticks: Sequence[Number], labels: Sequence[str]) -> Markup:
     lines = [tag("line", x1=LEFT, x2=WIDTH - RIGHT, y1=y(tick), y2=y(tick), class_="grid") for tick in ticks]
     return join(
         *lines, *(_text(LEFT - 6, y(tick) + 4, label, "end") for tick, label in zip(ticks, labels, strict=True))
     )
 
 
-def _x_title(height: float, title: str) -> Markup:
+def _x_title(height: Number, title: str) -> Markup:
     """What is up the chart is said in its caption: upright it would be narrow, on its side hard to read."""
     return _text((LEFT + WIDTH - RIGHT) / 2, height - 8, title, "middle")
 
 
-def _mark(x: Scale, point: Point, y: float, number: int) -> list[Markup]:
+def _mark(x: Scale, point: Point, y: Number, number: int) -> list[Markup]:
     reach = []
     if not math.isnan(point.low):
         reach = [tag("line", x1=x(point.low), x2=x(point.high), y1=y, y2=y, class_=f"reach series-{number}")]
     return [*reach, _shape(SHAPES[number % len(SHAPES)], x(point.value), y, f"mark series-{number}")]
 
 
-def _shape(shape: str, x: float, y: float, style: str) -> Markup:
+def _shape(shape: str, x: Number, y: Number, style: str) -> Markup:
     if shape == "circle":
         return tag("circle", cx=x, cy=y, r=4.5, class_=style)
     corners = {
@@ -216,7 +217,7 @@ def _describe(row: Row, series: Sequence[str], form: str) -> str:
     return f"{row.label}: {', '.join(known)}"
 
 
-def _text(x: float, y: float, content: str, anchor: str, style: str = "tick") -> Markup:
+def _text(x: Number, y: Number, content: str, anchor: str, style: str = "tick") -> Markup:
     return tag("text", content, x=x, y=y, text_anchor=anchor, class_=style)
 
 

@@ -5,6 +5,8 @@ import math
 import unicodedata
 from collections.abc import Sequence
 
+from armwise.planning.intervals import Number
+
 VOID = ("meta", "br")
 UNKNOWN = "not known"
 # Longer text in a cell gets room, even where the table must then scroll.
@@ -62,7 +64,7 @@ def table(caption: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]]
     return tag("div", content, class_="scroll", tabindex=0, role="region", aria_label=caption)
 
 
-def count(number: float) -> str:
+def count(number: Number) -> str:
     """A whole number.
 
     Example:
@@ -72,7 +74,7 @@ def count(number: float) -> str:
     return f"{number:,.0f}"
 
 
-def percent(share: float, digits: int = 0) -> str:
+def percent(share: Number, digits: int = 0) -> str:
     """A share; a dash where there is none.
 
     Example:
@@ -82,7 +84,7 @@ def percent(share: float, digits: int = 0) -> str:
     return "–" if math.isnan(share) else f"{100 * share:.{digits}f} %"
 
 
-def decimal(number: float, digits: int = 2) -> str:
+def decimal(number: Number, digits: int = 2) -> str:
     """A number with so many digits after the point; a dash where there is none, and never a negative nought.
 
     Example:
@@ -92,7 +94,7 @@ def decimal(number: float, digits: int = 2) -> str:
     return "–" if math.isnan(number) else f"{round(number, digits) + 0.0:,.{digits}f}"
 
 
-def span(low: float, high: float) -> str:
+def span(low: Number, high: Number) -> str:
     """An interval of shares.
 
     Example:
