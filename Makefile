@@ -10,8 +10,8 @@ INSTALL = $(RUN) -m pip install --quiet --disable-pip-version-check --constraint
 help: ## list the commands
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
-demo: $(VENV)/core ## for a made-up cohort: whom to call, and what calling them gains
-	$(RUN) examples/whom_to_call.py
+demo: $(VENV)/core ## a simulated programme, from raw files to a call list and a report
+	$(RUN) -m armwise demo
 
 test: $(VENV)/dev ## run the tests, the docstrings' examples and the README's
 	$(RUN) -m pytest

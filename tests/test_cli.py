@@ -25,7 +25,9 @@ def test_help_starts_neither_jax_nor_polars():
     assert result.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("command", [[], ["init"], ["check"], ["fit"], ["evaluate"], ["plan"], ["explain"]])
+@pytest.mark.parametrize(
+    "command", [[], ["init"], ["check"], ["fit"], ["evaluate"], ["plan"], ["explain"], ["report"], ["demo"]]
+)
 def test_every_command_has_help(command):
     result = run(*command, "--help")
     assert result.exit_code == 0

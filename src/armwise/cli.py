@@ -4,18 +4,13 @@ Nothing heavy is imported before a command runs, so that ``armwise --help`` answ
 """
 
 import json
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from armwise.errors import ArmwiseError, ExitCode
-
-if TYPE_CHECKING:
-    from armwise.planning import ProgrammeData, ProgrammePlan, Report
+from armwise.console import documented_exit, findings_as_json, plan_as_json, print_findings, say, say_summary
+from armwise.errors import ExitCode
 
 EPILOG = (
     "Exit codes: 0 all is well; 1 unexpected, please report it; 2 wrong usage; 3 files or settings are wrong; "
@@ -50,7 +45,9 @@ def armwise() -> None:
     Put your own files in their place and run **armwise check**, which lists every problem at once.
 
     Then, once in a while, **armwise fit** learns whom calls help; **armwise evaluate** says what that is worth; and
-    every week **armwise plan** writes the call list, and **armwise explain** says why someone is on it or not.
+    every week **armwise plan** writes the call list, **armwise explain** says why someone is on it or not, and
+    **armwise report** shows a programme manager all of it on one page. **armwise demo** does it all once, on simulated
+    data.
     """
 
 
@@ -89,10 +86,10 @@ def check(
 
         report, data = examine_programme(programme, despite_outage=despite_outage)
         if as_json:
-            typer.echo(_as_json(report, data))
+            typer.echo(findings_as_json(report, data))
         else:
-            _print_report(report)
-        _say_summary(report, data, programme)
+            print_findings(report)
+        say_summary(report, data, programme)
         raise typer.Exit(report.exit_code)
 
 
@@ -166,6 +163,13 @@ def evaluate(
     programme: ProgrammePath = Path("programme.toml"),
     kind: Kind = "linear",
     seed: Seed = 0,
+    for_report: Annotated[
+        bool,
+        typer.Option(
+            "--for-report",
+            help="Also compare losses, check predictions against what happened, and keep all of it for the report.",
+        ),
+    ] = False,
     as_json: AsJson = False,
     despite_outage: DespiteOutage = False,
 ) -> None:
@@ -173,10 +177,23 @@ def evaluate(
 
     A fifth of the people is held back; the rest is learned from; then weeks of calls are simulated for those held
     back, with chains estimated from their history. Quality 0 is no calls at all, 1 is calls by the true chains.
+
+    With **--for-report**, evaluation.json beside PROGRAMME keeps the result, which 'armwise report' then shows.
     """
     with documented_exit():
-        from armwise.planning import evaluate_programme
+        from armwise.planning import ASSESSMENT_FILE, assess_programme, evaluate_programme
+        from armwise.writing import write_file
 
+        if for_report:
+            kept = assess_programme(
+                programme, seed=seed, kind=kind, despite_outage=despite_outage, progress=None, started=say
+            )
+            target = programme.parent / ASSESSMENT_FILE
+            write_file(target, kept.to_json())
+            typer.echo(kept.to_json() if as_json else f"{kept.evaluation}\n\n{kept.table_of_losses()}", nl=not as_json)
+            say(f"Kept in {target}.")
+            say(f"Next: armwise report {programme}")
+            return
         result = evaluate_programme(programme, seed=seed, kind=kind, despite_outage=despite_outage, progress=None)
         if as_json:
             typer.echo(json.dumps({**result._asdict(), "policies": [each._asdict() for each in result.policies]}))
@@ -219,7 +236,7 @@ def plan(
         planned = plan_programme(programme, model, suffix=target.suffix.lower(), despite_outage=despite_outage)
         manifest = None if dry_run else write_plan(planned, target)
         if as_json:
-            typer.echo(_plan_as_json(planned, target, manifest))
+            typer.echo(plan_as_json(planned, target, manifest))
         else:
             typer.echo(planned.plan.to_bytes().decode() if dry_run else str(target), nl=not dry_run)
         say(f"{planned.manifest.planned_step}: {planned.plan.summary}")
@@ -248,63 +265,58 @@ def explain(
         typer.echo(json.dumps(asdict(answer), ensure_ascii=False) if as_json else str(answer))
 
 
-@contextmanager
-def documented_exit() -> Iterator[None]:
-    """Turn armwise's own complaints, and an interruption, into a message and an exit code; no traceback for either."""
-    try:
-        yield
-    except ArmwiseError as error:
-        say(str(error))
-        raise typer.Exit(error.exit_code) from None
-    except KeyboardInterrupt:
-        say("Interrupted; nothing was left half-written.")
-        raise typer.Exit(ExitCode.INTERRUPTED) from None
+@app.command(epilog="Next: open the file in a browser")
+def report(
+    programme: ProgrammePath = Path("programme.toml"),
+    model: ModelPath = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", help="The page; default: report.html beside PROGRAMME.")
+    ] = None,
+    smallest_group: Annotated[
+        int, typer.Option("--smallest-group", min=1, help="Groups of fewer people are not shown.")
+    ] = 10,
+    as_json: AsJson = False,
+    dry_run: DryRun = False,
+    despite_outage: DespiteOutage = False,
+) -> None:
+    """Write one page for a programme manager: the list, what it is expected to bring, to whom, and how far to trust it.
+
+    It is one HTML file that opens without the internet. It holds ids: keep it where the call list is kept. The same
+    files give the same page, to the byte.
+    """
+    with documented_exit():
+        from armwise.planning import REPORT_FILE, report_programme
+        from armwise.writing import write_file
+
+        target = programme.parent / REPORT_FILE if output is None else output
+        page = report_programme(programme, model, smallest_group=smallest_group, despite_outage=despite_outage)
+        if not dry_run:
+            write_file(target, page.html)
+        answer = {"file": str(target), "written": not dry_run, "evaluated": page.facts.assessment is not None}
+        typer.echo(json.dumps(answer) if as_json else str(target))
+        if page.facts.assessment is None:
+            say(
+                f"For checks of the predictions and the comparison of losses: armwise evaluate {programme} --for-report"
+            )
+        say(f"Next: open {target} in a browser  (and for the list itself: armwise plan {programme})")
 
 
-def say(message: str) -> None:
-    """A message for a person: to stderr, out of the way of data."""
-    typer.echo(message, err=True)
+@app.command(epilog="Next: armwise init my-programme")
+def demo(
+    folder: Annotated[Path, typer.Argument(help="A new folder, or one that 'armwise demo' has written.")] = Path(
+        "armwise-demo"
+    ),
+) -> None:
+    """Show everything once, on a simulated programme: check, fit, evaluate, plan, report. About a minute.
 
+    Prints how losses compare and where the report is. Nobody in it is real.
+    """
+    say("A simulated programme, from raw files to a report. Nobody in it is real.")
+    with documented_exit():
+        from armwise.planning import run_demo
 
-def _as_json(report: "Report", data: "ProgrammeData | None") -> str:
-    from dataclasses import asdict
-
-    quality = None if data is None else asdict(data.quality)
-    return json.dumps({**report.as_dict(), "quality": quality}, ensure_ascii=False, indent=2)
-
-
-def _plan_as_json(planned: "ProgrammePlan", target: Path, manifest: Path | None) -> str:
-    record = json.loads(planned.manifest.to_json())
-    place = {"file": str(target), "manifest": None if manifest is None else str(manifest)}
-    calls = planned.plan.calls.to_dicts()
-    return json.dumps({**place, "written": manifest is not None, **record, "calls": calls}, ensure_ascii=False)
-
-
-def _print_report(report: "Report") -> None:
-    from rich.console import Console
-    from rich.text import Text
-
-    colours = {"error": "bold red", "stop": "bold magenta", "warning": "yellow"}
-    console = Console(file=sys.stdout, soft_wrap=True, highlight=False)
-    for finding in report.findings:
-        console.print(Text(f"{finding.severity:8}", style=colours[finding.severity]) + Text(str(finding)))
-    for line in report.not_shown():
-        console.print(Text(line))
-
-
-def _say_summary(report: "Report", data: "ProgrammeData | None", programme: Path) -> None:
-    counts = report.count_by_severity()
-    said = ", ".join(f"{number:,} {severity}{'s' * (number != 1)}" for severity, number in counts.items() if number)
-    say(f"{programme}: {said or 'no problems'}.")
-    if data is not None:
-        quality = data.quality
-        say(
-            f"{quality.num_people:,} people, {quality.num_steps} steps, {quality.num_attempts:,} attempts, "
-            f"{quality.num_calls:,} calls by health workers; to plan: {quality.planned_step}."
-        )
-    if report.exit_code == ExitCode.INVALID_INPUT:
-        say(f"Correct the errors, then run again: armwise check {programme}")
-    elif report.exit_code == ExitCode.OUTAGE:
-        say(f"Complete the call log, or go on all the same: armwise check {programme} --despite-outage")
-    else:
-        say(f"Next: armwise fit {programme}")
+        result = run_demo(folder, say, progress=None)
+        typer.echo("\nSIMULATED: quality of the calls (0 no calls, 1 perfect knowledge), by what was learned by\n")
+        typer.echo(result.assessment.table_of_losses())
+        typer.echo(f"\ncall list  {result.call_list}\nreport     {result.report}")
+        say(f"Next: open {result.report} in a browser  (and, with your own files: armwise init my-programme)")

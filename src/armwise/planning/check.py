@@ -103,12 +103,17 @@ def load_programme(path: PathLike, *, despite_outage: bool = False) -> Programme
         InvalidProgrammeError: with every finding, if there is any error.
         OutageError: if far fewer people than usual were observed in the last step.
     """
+    return load_with_findings(path, despite_outage=despite_outage)[1]
+
+
+def load_with_findings(path: PathLike, *, despite_outage: bool = False) -> tuple[Report, ProgrammeData]:
+    """The data as ``load_programme`` gives them, and before them the warnings."""
     report, data = examine_programme(path, despite_outage=despite_outage)
     if report.exit_code == ExitCode.OUTAGE:
         raise OutageError(report)
     if data is None:
         raise InvalidProgrammeError(report)
-    return data
+    return report, data
 
 
 def examine_programme(path: PathLike, *, despite_outage: bool = False) -> tuple[Report, ProgrammeData | None]:

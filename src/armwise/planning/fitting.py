@@ -31,7 +31,7 @@ from armwise.rmab import Problem
 from armwise.training import RECOMMENDED_CONFIG, History, TrainConfig, recommended_loss, train, train_recommended
 
 # Random splits on which the recipe tries its settings: more make a surer choice and take longer.
-_RECIPE_SPLITS = 3
+RECIPE_SPLITS = 3
 MODELS = {"linear": None, "medium": (64, 2), "large": (500, 4)}
 
 
@@ -172,7 +172,7 @@ def fit_model(
     num_states = cohorts.true_transitions.shape[-1]
     key = jax.random.key(seed)
     if loss is None and held_out:
-        splits = [split_numbers(cohorts.num_cohorts, seed + number, *sizes) for number in range(_RECIPE_SPLITS)]
+        splits = [split_numbers(cohorts.num_cohorts, seed + number, *sizes) for number in range(RECIPE_SPLITS)]
         fitted = _fit_recommended(key, cohorts, problem, kind, config, splits, progress)
     else:
         sides = split(cohorts, seed, *sizes)

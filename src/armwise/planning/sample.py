@@ -23,6 +23,8 @@ CATEGORIES = {
 }
 AGE_BANDS = 5
 DISTRICTS = ("centre", "north", "south")
+# As in sample_programme.toml.
+SAMPLE_CALLS = 4
 STATUSES = ("active", "opted out", "moved away")
 
 
@@ -53,13 +55,16 @@ def init_programme(folder: PathLike, *, seed: int = 0, dry_run: bool = False) ->
     return tuple(target / name for name in contents)
 
 
-def sample_programme(seed: Any = 0, num_people: int = 300, num_weeks: int = 8) -> Sample:
+def sample_programme(
+    seed: Any = 0, num_people: int = 300, num_weeks: int = 8, calls_per_group: int = SAMPLE_CALLS
+) -> Sample:
     """The sample's files, from ``simulated_programme``: attempts, seconds and dates that have its states.
 
     Args:
         seed: a whole number.
         num_people: beneficiaries.
         num_weeks: weeks of calls.
+        calls_per_group: that can be made in a week in each district.
     """
     levels = (*(len(words) for words in CATEGORIES.values()), AGE_BANDS)
     simulated = simulated_programme(seed, num_people=num_people, num_weeks=num_weeks, levels=levels, unobserved=0.15)
@@ -72,9 +77,19 @@ def sample_programme(seed: Any = 0, num_people: int = 300, num_weeks: int = 8) -
         "interventions.csv": _interventions(rng, ids, simulated),
     }
     settings = resources.files("armwise.planning").joinpath("sample_programme.toml").read_text(encoding="utf-8")
+    settings = _with_budget(settings, calls_per_group)
     # Rows as they come, in no order: nothing may depend on it.
     shuffled = {name: table[rng.permutation(table.height)].write_csv() for name, table in tables.items()}
     return Sample({"programme.toml": settings, **shuffled}, simulated)
+
+
+def _with_budget(settings: str, calls_per_group: int) -> str:
+    numbers = {"total": len(DISTRICTS), **dict.fromkeys(DISTRICTS, 1)}
+    for name, groups in numbers.items():
+        old, new = f"\n{name} = {groups * SAMPLE_CALLS}", f"\n{name} = {groups * calls_per_group}"
+        assert old in settings, old
+        settings = settings.replace(old, new)
+    return settings
 
 
 def _beneficiaries(rng: np.random.Generator, ids: np.ndarray, codes: np.ndarray) -> pl.DataFrame:

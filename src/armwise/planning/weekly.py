@@ -7,9 +7,11 @@ import jax
 import numpy as np
 import polars as pl
 
+from armwise.data import Trajectories
 from armwise.errors import InvalidInputError
 from armwise.planning.call_list import Plan
-from armwise.planning.check import ProgrammeData, load_programme
+from armwise.planning.check import ProgrammeData, load_programme, load_with_findings
+from armwise.planning.findings import Report
 from armwise.planning.judging import Evaluation
 from armwise.planning.manifest import Manifest, Verification, compare, find_manifest, make_manifest, read_inputs
 from armwise.planning.planner import OutreachPlanner
@@ -24,12 +26,28 @@ ID = "armwise:id"
 TEST_SHARE = 0.2
 
 
+class People(NamedTuple):
+    """A table of people and their history, row i of both the same person."""
+
+    table: pl.DataFrame
+    trajectories: Trajectories
+
+
 class ProgrammePlan(NamedTuple):
     """A plan, the bytes of its list, and the record of what it was made from."""
 
     plan: Plan
     content: bytes
     manifest: Manifest
+
+
+class Prepared(NamedTuple):
+    """A plan with everything it was made by: the planner, the data, and what the check of the files found."""
+
+    planner: OutreachPlanner
+    data: ProgrammeData
+    findings: Report
+    planned: ProgrammePlan
 
 
 def fit_programme(
@@ -50,7 +68,7 @@ def fit_programme(
         progress: whether to show a bar on stderr; None shows it on a terminal.
     """
     data = load_programme(path, despite_outage=despite_outage)
-    return _planner(data, seed, kind).fit(_table(data), data.trajectories, progress=progress)
+    return make_planner(data, seed, kind).fit(table_of(data), data.trajectories, progress=progress)
 
 
 def evaluate_programme(
@@ -73,14 +91,22 @@ def evaluate_programme(
         progress: whether to show a bar on stderr; None shows it on a terminal.
     """
     data = load_programme(path, despite_outage=despite_outage)
-    table, order = _table(data), np.argsort(tie_breaks(data.ids.to_list(), seed), kind="stable")
+    rest, test = hold_back(data, seed)
+    planner = make_planner(data, seed, kind).fit(*rest, progress=progress)
+    return planner.evaluate(*test, num_trajectories=num_trajectories)
+
+
+def hold_back(data: ProgrammeData, seed: int) -> tuple[People, People]:
+    """Four fifths of the people to learn from, and the others to judge on; who is decided by a hash of the ids."""
+    table, order = table_of(data), np.argsort(tie_breaks(data.ids.to_list(), seed), kind="stable")
     num_test = round(TEST_SHARE * len(order))
     if not num_test:
         raise InvalidInputError(f"{len(order)} people are too few to hold some back for an evaluation. It takes 5.")
-    test, rest = np.sort(order[:num_test]), np.sort(order[num_test:])
-    trajectories = [jax.tree.map(lambda leaf, rows=rows: leaf[rows], data.trajectories) for rows in (rest, test)]
-    planner = _planner(data, seed, kind).fit(table[rest], trajectories[0], progress=progress)
-    return planner.evaluate(table[test], trajectories[1], num_trajectories=num_trajectories)
+
+    def people(rows: np.ndarray) -> People:
+        return People(table[rows], jax.tree.map(lambda leaf: leaf[rows], data.trajectories))
+
+    return people(np.sort(order[num_test:])), people(np.sort(order[:num_test]))
 
 
 def plan_programme(
@@ -94,16 +120,24 @@ def plan_programme(
         suffix: of the list to be written: ".csv" or ".parquet".
         despite_outage: whether to go on if the last step was hardly observed.
     """
+    return prepare_plan(path, model, suffix=suffix, despite_outage=despite_outage).planned
+
+
+def prepare_plan(
+    path: PathLike, model: PathLike | None = None, *, suffix: str = ".csv", despite_outage: bool = False
+) -> Prepared:
+    """The plan of ``plan_programme``, and what it was made by."""
     model = Path(path).parent / MODEL_FILE if model is None else Path(model)
     planner, settings = OutreachPlanner.load(model), read_programme(path)
     inputs = read_inputs(settings, model)
-    data = load_programme(path, despite_outage=despite_outage)
+    findings, data = load_with_findings(path, despite_outage=despite_outage)
     plan = _plan(planner, data)
     if read_inputs(settings, model) != inputs:
         raise InvalidInputError("A file changed while the plan was made. Plan again when nobody writes to the files.")
     content = plan.to_bytes(suffix)
     planned = data.quality.planned_step
-    return ProgrammePlan(plan, content, make_manifest(inputs, plan, content, planner.random_state, planned))
+    manifest = make_manifest(inputs, plan, content, planner.random_state, planned)
+    return Prepared(planner, data, findings, ProgrammePlan(plan, content, manifest))
 
 
 def write_plan(planned: ProgrammePlan, output: PathLike) -> Path:
@@ -142,11 +176,13 @@ def verify_plan(
     return compare(target, content, again.content, again.manifest)
 
 
-def _table(data: ProgrammeData) -> pl.DataFrame:
+def table_of(data: ProgrammeData) -> pl.DataFrame:
+    """The features with the ids, as planners take them."""
     return data.features.with_columns(data.ids.alias(ID))
 
 
-def _planner(data: ProgrammeData, seed: int, kind: str) -> OutreachPlanner:
+def make_planner(data: ProgrammeData, seed: int, kind: str) -> OutreachPlanner:
+    """A planner for a programme, yet to learn: its budget, its columns."""
     section, names = data.programme.beneficiaries, data.features.columns
     share = min(1.0, data.programme.budget.total / len(data.ids))
     return OutreachPlanner(
@@ -167,7 +203,7 @@ def _plan(planner: OutreachPlanner, data: ProgrammeData) -> Plan:
             "'armwise fit' again."
         )
     return planner.plan(
-        _table(data),
+        table_of(data),
         data.last_states,
         budget.total,
         steps_since_observed=data.steps_since_observed,

@@ -1,0 +1,81 @@
+"""What every command shares: messages to stderr, armwise's complaints as exit codes, findings as text or JSON."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from armwise.errors import ArmwiseError, ExitCode
+
+if TYPE_CHECKING:
+    from armwise.planning import ProgrammeData, ProgrammePlan, Report
+
+
+@contextmanager
+def documented_exit() -> Iterator[None]:
+    """Turn armwise's own complaints, and an interruption, into a message and an exit code; no traceback for either."""
+    try:
+        yield
+    except ArmwiseError as error:
+        say(str(error))
+        raise typer.Exit(error.exit_code) from None
+    except KeyboardInterrupt:
+        say("Interrupted; nothing was left half-written.")
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+
+
+def say(message: str) -> None:
+    """A message for a person: to stderr, out of the way of data."""
+    typer.echo(message, err=True)
+
+
+def findings_as_json(report: "Report", data: "ProgrammeData | None") -> str:
+    """Everything the check found, and what the tables hold, as one object."""
+    from dataclasses import asdict
+
+    quality = None if data is None else asdict(data.quality)
+    return json.dumps({**report.as_dict(), "quality": quality}, ensure_ascii=False, indent=2)
+
+
+def plan_as_json(planned: "ProgrammePlan", target: Path, manifest: Path | None) -> str:
+    """A plan, its manifest and where both are, as one object."""
+    record = json.loads(planned.manifest.to_json())
+    place = {"file": str(target), "manifest": None if manifest is None else str(manifest)}
+    calls = planned.plan.calls.to_dicts()
+    return json.dumps({**place, "written": manifest is not None, **record, "calls": calls}, ensure_ascii=False)
+
+
+def print_findings(report: "Report") -> None:
+    """One line a finding, in colour on a terminal unless NO_COLOR is set."""
+    from rich.console import Console
+    from rich.text import Text
+
+    colours = {"error": "bold red", "stop": "bold magenta", "warning": "yellow"}
+    console = Console(file=sys.stdout, soft_wrap=True, highlight=False)
+    for finding in report.findings:
+        console.print(Text(f"{finding.severity:8}", style=colours[finding.severity]) + Text(str(finding)))
+    for line in report.not_shown():
+        console.print(Text(line))
+
+
+def say_summary(report: "Report", data: "ProgrammeData | None", programme: Path) -> None:
+    """How many findings there are, what the tables hold, and what to do next."""
+    counts = report.count_by_severity()
+    said = ", ".join(f"{number:,} {severity}{'s' * (number != 1)}" for severity, number in counts.items() if number)
+    say(f"{programme}: {said or 'no problems'}.")
+    if data is not None:
+        quality = data.quality
+        say(
+            f"{quality.num_people:,} people, {quality.num_steps} steps, {quality.num_attempts:,} attempts, "
+            f"{quality.num_calls:,} calls by health workers; to plan: {quality.planned_step}."
+        )
+    if report.exit_code == ExitCode.INVALID_INPUT:
+        say(f"Correct the errors, then run again: armwise check {programme}")
+    elif report.exit_code == ExitCode.OUTAGE:
+        say(f"Complete the call log, or go on all the same: armwise check {programme} --despite-outage")
+    else:
+        say(f"Next: armwise fit {programme}")

@@ -1,0 +1,34 @@
+"""Intervals for shares, from small numbers too."""
+
+import math
+from typing import NamedTuple
+
+# Whole numbers are numbers too.
+Number = float | int
+# 95 % of a normal distribution lies within so many standard deviations.
+WIDTH = 1.959963984540054
+
+
+class Share(NamedTuple):
+    """A share ``part / whole`` with its 95 % interval; all three NaN where the whole is nothing."""
+
+    value: float
+    low: float
+    high: float
+
+
+def wilson(part: Number, whole: Number) -> Share:
+    """A share with Wilson's (1927) interval, which stays within 0 and 1 and is never empty, not even at 0 of n.
+
+    Example:
+        >>> [round(number, 3) for number in wilson(2, 20)]
+        [0.1, 0.028, 0.301]
+    """
+    if not whole:
+        return Share(math.nan, math.nan, math.nan)
+    share, square = part / whole, WIDTH**2 / whole
+    middle = share + square / 2
+    half = math.sqrt(square * share * (1 - share) + square**2 / 4)
+    low, high = ((middle + side * half) / (1 + square) for side in (-1, 1))
+    # Rounding must not take the interval past the share itself.
+    return Share(share, max(0.0, min(low, share)), min(1.0, max(high, share)))

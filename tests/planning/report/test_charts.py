@@ -1,0 +1,111 @@
+"""Charts: marks where the numbers are, whatever the numbers."""
+
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from armwise.planning.report.charts import (
+    WIDTH,
+    Point,
+    Row,
+    Scale,
+    Series,
+    agreement_chart,
+    bar_chart,
+    column_chart,
+    line_chart,
+    nice_ticks,
+    row_chart,
+)
+
+SHARES = st.floats(0, 1)
+
+
+def coordinates(chart, name):
+    return [float(number) for number in re.findall(rf' {name}="(-?[\d.]+)"', chart)]
+
+
+@given(st.floats(-5, 5), st.floats(0, 10))
+def test_ticks_enclose_the_numbers_and_are_few(low, width):
+    ticks = nice_ticks(low, low + width)
+    assert ticks[0] <= low + 1e-6
+    assert ticks[-1] >= low + width - 1e-6
+    assert 2 <= len(ticks) <= 8
+    assert ticks == sorted(set(ticks))
+
+
+def test_a_scale_is_linear():
+    scale = Scale(10, 20, 100, 300)
+    assert [scale(value) for value in (10, 15, 20)] == [100, 200, 300]
+
+
+@given(st.lists(st.tuples(SHARES, SHARES, SHARES), min_size=1, max_size=30))
+def test_lines_stay_on_the_drawing(values):
+    series = [Series(name, tuple(each)) for name, each in zip("abc", zip(*values, strict=True), strict=True)]
+    chart = line_chart("c", "title", series, "x", "y")
+    points = re.findall(r'points="([^"]+)" class="line', chart)[3:]  # the first three are the legend's
+    assert len(points) == 3
+    for each in points:
+        places = [tuple(map(float, pair.split(","))) for pair in each.split()]
+        assert len(places) == len(values)
+        assert all(0 <= x <= WIDTH and 0 <= y <= 260 for x, y in places)
+
+
+def test_higher_shares_are_drawn_higher():
+    chart = line_chart("c", "title", [Series("a", (0.2, 0.8))], "x", "y")
+    last = re.findall(r'points="([^"]+)" class="line', chart)[-1]
+    heights = [float(pair.split(",")[1]) for pair in last.split()]
+    assert heights[1] < heights[0]
+
+
+def test_rows_draw_points_and_intervals_but_not_what_is_unknown():
+    unknown = math.nan
+    rows = [Row("a", (Point(0.5, 0.4, 0.6), None)), Row("b", (Point(unknown, unknown, unknown), Point(0.1, 0, 0.2)))]
+    chart = row_chart("c", "title", rows, ("one", "two"))
+    assert chart.count('class="reach') == 2
+    assert chart.count('class="mark') == 2 + 2  # and the legend's
+    assert "b: two 10%" in chart
+    assert "nan" not in chart
+
+
+def test_a_quality_below_nought_is_on_the_drawing():
+    chart = row_chart("c", "title", [Row("a", (Point(-0.5, -0.9, -0.1),))], ("quality",), "{:.2g}")
+    assert all(0 <= place <= WIDTH for name in ("x1", "x2", "cx") for place in coordinates(chart, name))
+
+
+@pytest.mark.parametrize("values", [(0.0,), (0.5, 1.0, 0.0), tuple([0.3] * 200)])
+def test_columns_and_bars_of_any_number(values):
+    chart = column_chart("c", "title", values, (0,), "x", "y")
+    assert chart.count("<rect") == len(values)
+    assert chart.count("hollow") == 1
+    assert min(coordinates(chart, "height")) >= 0
+    bars = bar_chart("b", "title", [(str(value), value) for value in values])
+    widths = coordinates(bars, "width")
+    assert len(widths) == len(values)
+    assert max(widths) <= WIDTH
+
+
+def test_bars_are_as_long_as_their_numbers():
+    widths = coordinates(bar_chart("b", "title", [("a", 50), ("b", 100), ("c", 0)]), "width")
+    assert widths[0] == pytest.approx(widths[1] / 2, abs=0.1)
+    assert widths[2] == 0
+
+
+def test_agreement_lies_on_the_line_where_the_two_are_equal():
+    chart = agreement_chart("c", "title", [(0.0, Point(0, 0, 0.1)), (1.0, Point(1, 0.9, 1))], "x")
+    line = re.search(r'x1="([\d.]+)" y1="([\d.]+)" x2="([\d.]+)" y2="([\d.]+)" class="equal"', chart)
+    ends = [float(each) for each in line.groups()]
+    assert list(zip(coordinates(chart, "cx"), coordinates(chart, "cy"), strict=True)) == [
+        tuple(ends[:2]),
+        tuple(ends[2:]),
+    ]
+
+
+def test_long_labels_are_cut_in_the_drawing_and_whole_in_words():
+    label = "x" * 100
+    chart = bar_chart("b", "title", [(label, 1)])
+    assert f"{label}: 1" in chart
+    assert all(len(text) < 50 for text in re.findall(r"<text[^>]*>([^<]*)<", chart))
