@@ -66,8 +66,8 @@ def _tiles(facts: Facts) -> list[Markup]:
             count(summary.num_people),
             f"people in the programme, {count(summary.num_eligible)} of whom may be called now",
         ),
-        (f"+{count(courses[0].gained)}", f"{over}, expected with such lists"),
-        (f"+{count(courses[1].gained)}", f"{over}, expected with as many calls at random"),
+        (f"{round(courses[0].gained):+,}", f"{over}, expected with such lists"),
+        (f"{round(courses[1].gained):+,}", f"{over}, expected with as many calls at random"),
     ]
     return [tag("li", tag("b", number), " ", words) for number, words in numbers]
 

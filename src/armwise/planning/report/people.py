@@ -119,7 +119,7 @@ def equity_section(facts: Facts) -> Markup:
             "p",
             f"Groups of fewer than {smallest} people are not shown, nor a group from which such a one could be worked "
             "out. Intervals are 95 % (Wilson): with few calls they are wide, and a difference within them may be "
-            "chance.",
+            "chance; so may one difference in twenty outside them.",
             class_="note",
         ),
         *(_grouping(place, grouping) for place, grouping in enumerate(shown)),
@@ -154,13 +154,11 @@ def _beyond_chance(grouping: Grouping) -> Markup:
     fewer = [group.name for group in grouping.groups if group.share_of_calls.high < group.share_of_people]
     more = [group.name for group in grouping.groups if group.share_of_calls.low > group.share_of_people]
     said = [
-        f"{word} calls than their share of people, beyond chance: {', '.join(names)}"
+        f"{word} calls than its share of people, by more than the interval: {', '.join(names)}."
         for word, names in (("Fewer", fewer), ("More", more))
         if names
     ]
-    return tag(
-        "p", ". ".join(said or ["No group gets more or fewer calls than its share of people beyond chance"]) + "."
-    )
+    return tag("p", " ".join(said) or "No group's share of people is outside the interval of its share of calls.")
 
 
 def _group_row(group: Group) -> tuple[str, ...]:
