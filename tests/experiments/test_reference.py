@@ -10,8 +10,12 @@ from armwise.experiments.reference import train_step_by_step, weight_distance
 from armwise.training import train_many
 from tests.experiments.small import PROTOCOL, small_domain
 
+# cvxpylayers hands back float64 wherever JAX allows it.
+pytestmark = pytest.mark.usefixtures("user_precision")
 
-@pytest.mark.parametrize("loss", ["mse", "fast-l2"])
+
+# Not L2 at a low temperature: its gradients can be zero up to rounding, of which Adam makes full steps.
+@pytest.mark.parametrize("loss", ["mse", "fast-entropy"])
 def test_the_plain_loop_is_the_compiled_one(loss):
     domain = small_domain()
     grid = {
