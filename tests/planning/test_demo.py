@@ -1,5 +1,6 @@
 """The demonstration, and the report on a programme's own files, end to end as a user runs them."""
 
+import dataclasses
 import json
 import re
 
@@ -11,7 +12,8 @@ import armwise.planning
 from armwise.cli import app
 from armwise.errors import ExitCode
 from armwise.losses import MeanSquaredError
-from armwise.planning import assessment, demo, planner, read_assessment, report_programme
+from armwise.planning import assessment, demo, fitting, read_assessment, report_programme
+from armwise.training import RECOMMENDED_CONFIG
 
 
 def run(*arguments):
@@ -20,10 +22,11 @@ def run(*arguments):
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
-    """A demonstration of few people that learns by accuracy alone, which compiles fast, and what it said."""
+    """A demonstration of few people that learns for two epochs, and what it said."""
     folder = tmp_path_factory.mktemp("demo") / "new"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(planner, "recommended_loss", MeanSquaredError)
+        patch.setattr(fitting, "RECIPE_SPLITS", 1)
+        patch.setattr(fitting, "RECOMMENDED_CONFIG", dataclasses.replace(RECOMMENDED_CONFIG, num_epochs=2))
         losses = {"accuracy (MSE)": MeanSquaredError(), "again": MeanSquaredError()}
         patch.setattr(assessment, "losses_to_compare", lambda: losses)
         small = {"num_people": 90, "num_trajectories": 20, "progress": False}
