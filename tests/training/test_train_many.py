@@ -10,6 +10,7 @@ import armwise as aw
 from armwise.data import synthetic
 from armwise.models import Linear, MultiLayerPerceptron
 from armwise.training import TrainConfig, run_key, train, train_many
+from armwise.training.many import _chunk_size
 
 RATES = (0.1, 0.01)
 KEY = jax.random.key(7)
@@ -122,6 +123,22 @@ def test_a_run_that_diverges_is_never_chosen(domain):
     assert set(runs.setting.learning_rate[runs.select().ravel()]) == {0.01}
 
 
+def test_fewer_runs_go_side_by_side_where_each_needs_more_memory(domain):
+    numbers, config, key = domain.split_numbers(0), TrainConfig(), jax.random.key(0)
+    small = Linear(key, domain.cohorts.features, 2)
+    large = MultiLayerPerceptron(key, domain.cohorts.features, 2, width=3000)
+    crowd = synthetic(0, num_cohorts=3, num_arms=100_000, num_layers=1)
+    sizes = [
+        _chunk_size(None, small, domain.cohorts, numbers, config),
+        _chunk_size(None, large, domain.cohorts, numbers, config),
+        _chunk_size(None, small, crowd.cohorts, crowd.split_numbers(0), config),
+    ]
+    assert sizes[0] == 50
+    assert 1 <= sizes[1] < 50
+    assert 1 <= sizes[2] < 50
+    assert _chunk_size(7, large, domain.cohorts, numbers, config) == 7
+
+
 def test_what_cannot_be_is_refused(domain):
     with pytest.raises(aw.InvalidInputError, match="alike but for their numbers"):
         grid(domain, [aw.MeanSquaredError(), aw.NegativeLogLikelihood()], SETTINGS)
@@ -132,5 +149,7 @@ def test_what_cannot_be_is_refused(domain):
     numbers = domain.split_numbers(0)
     with pytest.raises(aw.InvalidInputError, match="same sizes"):
         grid(domain, aw.MeanSquaredError(), SETTINGS, splits=[numbers, numbers._replace(train=numbers.train[:1])])
+    with pytest.raises(aw.InvalidInputError, match=r"splits\[0\] names cohort 10, but there are 10"):
+        grid(domain, aw.MeanSquaredError(), SETTINGS, splits=[numbers._replace(train=np.array([0, 10]))])
     with pytest.raises(aw.InvalidInputError, match="measure must be"):
         grid(domain, aw.MeanSquaredError(), dataclasses.replace(SETTINGS, num_epochs=1)).select("luck")

@@ -24,9 +24,13 @@ from armwise.training.engine import cast, make_material, progress_bar, run_all
 from armwise.training.run import History, Material, Run, State, first_state
 from armwise.training.single import as_key, check_predictions, check_sides
 
-# Runs side by side, unless told otherwise: enough to fill the machine, few enough for its memory.
-_CPU_CHUNK = 50
-_ACCELERATOR_CHUNK = 400
+# Runs side by side, unless told otherwise: enough to fill the machine, few enough for this much of its memory, which is
+# the same on every machine of a kind, so that the same call gives the same bits.
+_CPU_CHUNK, _CPU_BYTES = 50, 2**31
+_ACCELERATOR_CHUNK, _ACCELERATOR_BYTES = 400, 2**35
+# What a run holds at once: its weights so often (Adam's moments, the best so far, gradients), and so often the returns
+# of all policies for the arms that it looks at together.
+_COPIES_OF_WEIGHTS, _COPIES_OF_RETURNS = 8, 16
 
 
 Index = int | Int[Array, ""]
@@ -115,7 +119,7 @@ def train_many(
         num_initialisations: how many first weights per split.
         learning_rates: of Adam; by default only ``config.learning_rate``.
         problem: rewards, discount, first states and costs; by default ``Problem(num_states=…)``.
-        chunk_size: runs side by side.
+        chunk_size: runs side by side; by default what fits in memory.
         folder: where to leave checkpoints. A call with the same arguments goes on from the last one there, to the same
             result to the bit.
         progress: whether to show a bar on stderr; by default only on a terminal.
@@ -128,13 +132,14 @@ def train_many(
     losses = [losses] if isinstance(losses, Loss) else list(losses)
     rates = [config.learning_rate] if learning_rates is None else list(learning_rates)
     setting = _grid(splits, num_initialisations, rates, losses, config)
+    _check_numbers(splits, cohorts.num_cohorts)
     problem = Problem(num_states=cohorts.true_transitions.shape[-1]) if problem is None else problem
     model_keys, runs = _runs(key, setting, splits, num_initialisations, config)
     first = cast(model(model_keys[0]), config.dtype)
     check_predictions(first, cohorts)
     frozen = eqx.partition(first, eqx.is_inexact_array)[1]
     material = make_material(cohorts, losses, frozen, problem, config)
-    size = min(_chunk_size(chunk_size), len(setting.split))
+    size = min(_chunk_size(chunk_size, first, cohorts, splits[0], config), len(setting.split))
     checkpoints = None
     if folder is not None:
         checkpoints = Checkpoints(folder, fingerprint(key, runs, cohorts, losses, first, problem, config, size))
@@ -206,7 +211,23 @@ def _run_chunk(
     return jax.tree.map(np.asarray, done)
 
 
-def _chunk_size(chunk_size: int | None) -> int:
+def _check_numbers(splits: Sequence[SplitNumbers], num_cohorts: int) -> None:
+    """Refuse numbers of cohorts that there are not; JAX would take the last one instead, without a word."""
+    for place, split in enumerate(splits):
+        for number in (*split.train, *split.validation):
+            if not 0 <= number < num_cohorts:
+                raise InvalidInputError(
+                    f"splits[{place}] names cohort {number}, but there are {num_cohorts}, numbered from 0."
+                )
+
+
+def _chunk_size(chunk_size: int | None, model: Any, cohorts: Cohorts, split: SplitNumbers, config: TrainConfig) -> int:
     if chunk_size is not None:
         return check_count("chunk_size", chunk_size, minimum=1)
-    return _CPU_CHUNK if jax.default_backend() == "cpu" else _ACCELERATOR_CHUNK
+    on_cpu = jax.default_backend() == "cpu"
+    most, memory = (_CPU_CHUNK, _CPU_BYTES) if on_cpu else (_ACCELERATOR_CHUNK, _ACCELERATOR_BYTES)
+    num_weights = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array)))
+    num_states = cohorts.true_transitions.shape[-1]
+    returns = max(config.batch_size, len(split.validation)) * cohorts.num_arms * num_states * 2**num_states
+    numbers = _COPIES_OF_WEIGHTS * num_weights + _COPIES_OF_RETURNS * returns
+    return int(np.clip(memory // (numbers * config.dtype.itemsize), 1, most))
