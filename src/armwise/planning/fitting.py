@@ -19,7 +19,6 @@ from armwise.data import (
     estimate_transitions,
     first_state_shares,
     partition,
-    split,
     split_numbers,
     transition_counts,
 )
@@ -169,24 +168,33 @@ def fit_model(
     cohorts, problem, _ = material
     held_out = min(cohorts.num_cohorts - 1, max(1, round(validation_share * cohorts.num_cohorts)))
     sizes = (cohorts.num_cohorts - held_out, held_out, 0)
-    num_states = cohorts.true_transitions.shape[-1]
-    key = jax.random.key(seed)
+    splits = [split_numbers(cohorts.num_cohorts, seed + number, *sizes) for number in range(RECIPE_SPLITS)]
+    key, taught = jax.random.key(seed), cohorts[splits[0].train]
     if loss is None and held_out:
-        splits = [split_numbers(cohorts.num_cohorts, seed + number, *sizes) for number in range(RECIPE_SPLITS)]
         fitted = _fit_recommended(key, cohorts, problem, kind, config, splits, progress)
     else:
-        sides = split(cohorts, seed, *sizes)
-        first, order = jax.random.split(key)
-        model = make_model(kind, first, cohorts.features, num_states)
-        loss = recommended_loss() if loss is None else loss
-        config = TrainConfig() if config is None else config
-        validation = sides.validation if held_out else None
-        trained = train(
-            order, sides.train, loss, model, config, problem=problem, validation=validation, progress=progress
-        )
-        fitted = Fitted(trained.model, loss, config, trained.history, trained.best_epoch)
-    taught = cohorts[split_numbers(cohorts.num_cohorts, seed, *sizes).train].features
-    return fitted._replace(model=neutralise(fitted.model, taught))
+        validation = cohorts[splits[0].validation] if held_out else None
+        fitted = _fit_by_loss(key, taught, validation, problem, kind, loss, config, progress)
+    return fitted._replace(model=neutralise(fitted.model, taught.features))
+
+
+def _fit_by_loss(
+    key: PRNGKeyArray,
+    cohorts: Cohorts,
+    validation: Cohorts | None,
+    problem: Problem,
+    kind: Any,
+    loss: Loss | None,
+    config: TrainConfig | None,
+    progress: bool | None,
+) -> Fitted:
+    """One run; by the recipe's loss at its middle weight if there is no one to choose a weight by."""
+    first, order = jax.random.split(key)
+    model = make_model(kind, first, cohorts.features, cohorts.true_transitions.shape[-1])
+    loss = recommended_loss() if loss is None else loss
+    config = TrainConfig() if config is None else config
+    trained = train(order, cohorts, loss, model, config, problem=problem, validation=validation, progress=progress)
+    return Fitted(trained.model, loss, config, trained.history, trained.best_epoch)
 
 
 def _fit_recommended(
