@@ -125,8 +125,8 @@ _PACKAGES = (
     "mixtures",
     "losses",
     "models",
-    "training",
     "evaluation",
+    "training",
     "planning",
     "experiments",
 )

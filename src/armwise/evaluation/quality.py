@@ -4,7 +4,8 @@ Both measures are normalised as in the paper: 0 is what never acting earns, 1 wh
 The decomposed one is exact. The joint one is simulated, all three policies on the same luck.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
@@ -215,7 +216,12 @@ def _simulated(
 
     keys = jax.random.split(key, len(true))
     cohorts = (keys, priorities, _indices(true, problem), true, ids, budgets.astype(jnp.int32))
-    return jax.lax.map(of_cohort, cohorts, batch_size=cohorts_at_once(true.shape[1], num_trajectories))
+    return over_cohorts(of_cohort, cohorts, true.shape[1], num_trajectories)
+
+
+def over_cohorts(function: Callable[[Any], Any], cohorts: Any, num_arms: int, num_trajectories: int = 1) -> Any:
+    """The function of each cohort of a stacked pytree, as many at once as the machine likes."""
+    return jax.lax.map(function, cohorts, batch_size=cohorts_at_once(num_arms, num_trajectories))
 
 
 def cohorts_at_once(num_arms: int, num_trajectories: int) -> int | None:

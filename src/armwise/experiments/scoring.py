@@ -16,13 +16,12 @@ from jax import lax
 from jaxtyping import Array, Float, Int, Key
 
 from armwise.data import Cohorts, Domain
-from armwise.evaluation.quality import cohorts_at_once
+from armwise.evaluation.quality import over_cohorts
 from armwise.losses import DecDFL
 from armwise.mixtures import LinearMixture
 from armwise.rmab import Problem, passive_returns, simulate, simulate_policy, whittle_indices
 from armwise.rmab.simulate import check_horizon
 from armwise.training.engine import cast, progress_bar
-from armwise.training.judge import over_cohorts
 
 # Arms × next-state probabilities predicted together: what a chunk of runs may hold.
 _CPU_PREDICTIONS = 2**23
@@ -138,7 +137,7 @@ def _achieved(
 ) -> tuple[Float[Array, "runs cohorts"], Float[Array, "runs cohorts"]]:
     def predict(weights: Any, own: Int[Array, " cohorts"]) -> Float[Array, "cohorts arms states actions states"]:
         model = eqx.combine(weights, static)
-        return over_cohorts(model, jax.tree.map(lambda leaf: leaf[own], cohorts.features))
+        return over_cohorts(model, jax.tree.map(lambda leaf: leaf[own], cohorts.features), cohorts.num_arms)
 
     predicted = jax.vmap(predict)(dynamic, numbers)
     indices = all_indices(predicted, problem)
@@ -198,7 +197,7 @@ def _over_pairs(function: Callable[[Any], Array], pairs: Any, num_arms: int, num
     """The function of every pair of run and cohort, as many at once as the machine likes."""
     shape = pairs[0].shape[:2]
     flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), pairs)
-    return lax.map(function, flat, batch_size=cohorts_at_once(num_arms, num_trajectories)).reshape(shape)
+    return over_cohorts(function, flat, num_arms, num_trajectories).reshape(shape)
 
 
 def _decomposed(

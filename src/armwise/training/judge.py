@@ -4,16 +4,15 @@ The numbers are those of ``armwise.evaluation`` on the same cohorts.
 """
 
 import abc
-from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jax import lax
 from jaxtyping import Array, Float, Int, UInt32
 
 from armwise.data import Cohorts
+from armwise.evaluation.quality import over_cohorts
 from armwise.losses import DecDFL, Loss
 from armwise.mixtures import LinearMixture
 from armwise.rmab import Problem, default_horizon, passive_returns, simulate, whittle_indices
@@ -24,6 +23,7 @@ Transitions = Float[Array, "arms states actions states"]
 class Judge(eqx.Module):
     """The return of a cohort's predictions, between never acting and perfect predictions; stacked over cohorts."""
 
+    num_trajectories: eqx.AbstractVar[int]  # simulated for each cohort; 1 where nothing is
     never: eqx.AbstractVar[Float[Array, "*cohorts"]]
     perfect: eqx.AbstractVar[Float[Array, "*cohorts"]]
 
@@ -33,7 +33,12 @@ class Judge(eqx.Module):
 
     def quality(self, predicted: Float[Array, "cohorts arms states actions states"]) -> Float[Array, ""]:
         """The normalised quality over all cohorts, a ratio of averages."""
-        achieved = over_cohorts(lambda pair: pair[0].achieved(pair[1]), (self, predicted))
+
+        def of_cohort(pair: tuple[Judge, Transitions]) -> Float[Array, ""]:
+            judge, own = pair
+            return judge.achieved(own)
+
+        achieved = over_cohorts(of_cohort, (self, predicted), predicted.shape[1], self.num_trajectories)
         return jnp.mean(achieved - self.never) / jnp.mean(self.perfect - self.never)
 
 
@@ -44,9 +49,10 @@ class DecomposedJudge(Judge):
     never: Float[Array, "*cohorts"]
     perfect: Float[Array, "*cohorts"]
     loss: Loss
+    num_trajectories: int = eqx.field(static=True)
 
     def __init__(self, cohort: Cohorts, problem: Problem):
-        self.loss = DecDFL(LinearMixture())
+        self.loss, self.num_trajectories = DecDFL(LinearMixture()), 1
         self.prepared = self.loss.prepare(cohort.true_transitions, problem, cohort.budget)
         self.never = jnp.sum(passive_returns(cohort.true_transitions, problem))
         self.perfect = self.achieved(cohort.true_transitions)
@@ -98,9 +104,5 @@ def make_judge(quality: str | None, cohorts: Cohorts, problem: Problem, num_traj
             return DecomposedJudge(cohort, problem)
         return JointJudge(cohort, problem, num_trajectories, steps)
 
-    return eqx.filter_jit(over_cohorts)(of_cohort, cohorts)
-
-
-def over_cohorts(function: Callable[[Any], Any], cohorts: Any) -> Any:
-    """The function of each cohort: one after the other on a CPU, whose cache it keeps to, side by side elsewhere."""
-    return lax.map(function, cohorts) if jax.default_backend() == "cpu" else jax.vmap(function)(cohorts)
+    simulated = num_trajectories if quality == "joint" else 1
+    return eqx.filter_jit(over_cohorts)(of_cohort, cohorts, cohorts.num_arms, simulated)
