@@ -6,7 +6,7 @@ import pytest
 
 import armwise as aw
 from armwise.data import Features, one_hot
-from armwise.models import Linear, MultiLayerPerceptron
+from armwise.models import Linear, MultiLayerPerceptron, _by_comparing, _by_gathering
 
 KEY = jax.random.key(0)
 LEVELS = (3, 2, 5)
@@ -60,6 +60,16 @@ def test_small_codes_select_the_same_rows(dtype, level):
     wide, narrow = (Features(codes=values, levels=(level,)) for values in (codes, codes.astype(dtype)))
     model = Linear(KEY, wide, 2)
     np.testing.assert_array_equal(model(wide), model(narrow))
+
+
+@pytest.mark.parametrize("num_arms", [0, 40])
+@pytest.mark.parametrize("levels", [(3, 3), (2, 5, 1, 256), (7,)])
+def test_both_ways_to_multiply_by_the_one_hot_matrix_are_the_matrix(rng, levels, num_arms):
+    codes = np.stack([rng.integers(0, size, num_arms) for size in levels], axis=1).astype(np.uint8)
+    cotangent = jnp.asarray(rng.normal(size=(num_arms, 6)))
+    matrix = np.concatenate([np.eye(size)[codes[:, column]] for column, size in enumerate(levels)], axis=1)
+    for way in (_by_gathering, _by_comparing):
+        np.testing.assert_allclose(way(levels, jnp.asarray(codes), cotangent), matrix.T @ cotangent, atol=1e-12)
 
 
 def test_layers_and_sizes_are_the_papers(rng):

@@ -10,7 +10,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Integer, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, Integer, PRNGKeyArray
 
 from armwise.data import Features
 from armwise.errors import InvalidInputError
@@ -86,13 +86,7 @@ def _look_up_backward(levels, codes, cotangent):  # type: ignore[no-untyped-def]
     XLA would scatter instead, one number after the other: at 44 categories that took 2 to 3 times as long, both for 76
     arms and for a million.
     """
-    category = np.repeat(np.arange(len(levels)), levels)
-    level = np.concatenate([np.arange(size) for size in levels])
-
-    def of_block(codes, cotangent):  # type: ignore[no-untyped-def]
-        hot = (codes[:, category] == level[None]).astype(cotangent.dtype)
-        return jnp.matmul(hot.T, cotangent, precision=jax.lax.Precision.HIGHEST)
-
+    of_block = partial(_hot_transpose_times, levels)
     size = _CPU_BLOCK if jax.default_backend() == "cpu" else _ACCELERATOR_BLOCK
     num_blocks = len(codes) // size
     to_table = of_block(codes[num_blocks * size :], cotangent[num_blocks * size :])
@@ -103,6 +97,54 @@ def _look_up_backward(levels, codes, cotangent):  # type: ignore[no-untyped-def]
 
 
 look_up.defvjp(_look_up_forward, _look_up_backward)
+
+
+Levels = tuple[int, ...]
+Codes = Integer[Array, "arms categorical"]
+
+
+def _hot_transpose_times(
+    levels: Levels, codes: Codes, cotangent: Float[Array, "arms outputs"]
+) -> Float[Array, "levels outputs"]:
+    """The transpose of the one-hot matrix times the cotangent, the way that is faster where it runs."""
+    gathered, compared = partial(_by_gathering, levels), partial(_by_comparing, levels)
+    if len(levels) * max(levels) > 2 * sum(levels):  # comparing would do more than twice the work
+        return gathered(codes, cotangent)
+    return jax.lax.platform_dependent(codes, cotangent, cpu=gathered, default=compared)
+
+
+def _by_gathering(
+    levels: Levels, codes: Codes, cotangent: Float[Array, "arms outputs"]
+) -> Float[Array, "levels outputs"]:
+    """With a code gathered for each level: cheap on a CPU, and on an accelerator most of the step."""
+    category, level = _of_each_row(levels)
+    return _transpose_times(codes[:, category] == level[None], cotangent)
+
+
+def _by_comparing(
+    levels: Levels, codes: Codes, cotangent: Float[Array, "arms outputs"]
+) -> Float[Array, "levels outputs"]:
+    """With every category taken to be as wide as the widest, so that nothing is gathered.
+
+    2.5 ms instead of 7.5 for 3,000,000 arms × 44 categories on an H200.
+    """
+    category, level = _of_each_row(levels)
+    hot = codes[:, :, None] == jnp.arange(max(levels), dtype=codes.dtype)[None, None]
+    return _transpose_times(hot.reshape(len(codes), len(levels) * max(levels)), cotangent)[
+        category * max(levels) + level
+    ]
+
+
+def _of_each_row(levels: Levels) -> tuple[Int[np.ndarray, " levels"], Int[np.ndarray, " levels"]]:
+    """The category to which each row of a table belongs, and its level there."""
+    category = np.repeat(np.arange(len(levels)), levels)
+    return category, np.concatenate([np.arange(size) for size in levels])
+
+
+def _transpose_times(
+    hot: Bool[Array, "arms columns"], cotangent: Float[Array, "arms outputs"]
+) -> Float[Array, "columns outputs"]:
+    return jnp.matmul(hot.astype(cotangent.dtype).T, cotangent, precision=jax.lax.Precision.HIGHEST)
 
 
 class Linear(eqx.Module):

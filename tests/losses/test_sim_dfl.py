@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 import armwise as aw
-from armwise.losses.sim_dfl import _systematic_sample
+from armwise.losses.sim_dfl import _lay_at_once, _lay_in_turn
 from armwise.losses.soft_top_k import soft_top_k
 from armwise.rmab import rollout
 from tests.oracles import random_transitions
@@ -57,24 +57,26 @@ def test_a_warm_start_changes_nothing(rng):
         np.testing.assert_allclose(warm, cold, atol=1e-12)
 
 
-def test_systematic_samples_have_the_right_size_and_chances(rng):
+@pytest.mark.parametrize("sample", [_lay_in_turn, _lay_at_once])
+def test_systematic_samples_have_the_right_size_and_chances(rng, sample):
     chances = rng.dirichlet(np.ones(9)) * 3
     while chances.max() > 1:
         chances = rng.dirichlet(np.ones(9)) * 3
     starts = (np.arange(20_000) + 0.5) / 20_000
     lanes = jnp.broadcast_to(jnp.asarray(chances)[None, :, None], (1, 9, 20_000))
-    called, ends = _systematic_sample(jnp.concatenate([lanes, lanes]), jnp.stack([starts, starts]), jnp.array(3.0))
+    called, ends = sample(jnp.concatenate([lanes, lanes]), jnp.stack([starts, starts]), jnp.array(3.0))
     assert set(np.unique(called)) == {0.0, 1.0}
     np.testing.assert_array_equal(called.sum(1), 3)
     np.testing.assert_allclose(called[0].mean(-1), chances, atol=1e-4)
     np.testing.assert_allclose(ends[0, :-1, 0], np.cumsum(chances)[:-1] % 1, rtol=1e-12)
 
 
+@pytest.mark.parametrize("sample", [_lay_in_turn, _lay_at_once])
 @pytest.mark.parametrize(("arms", "count"), [(100, 3), (100_000, 5_000), (200_000, 100_000)])
-def test_systematic_samples_are_as_large_as_they_should_be_in_float32(user_precision, arms, count):
+def test_systematic_samples_are_as_large_as_they_should_be_in_float32(user_precision, sample, arms, count):
     chances = jnp.full((2, arms, 2), count / arms, jnp.float32)
     starts = jnp.array([[0.1, 0.5], [0.0, 0.999]], jnp.float32)
-    called, _ = _systematic_sample(chances, starts, jnp.float32(count))
+    called, _ = sample(chances, starts, jnp.float32(count))
     np.testing.assert_array_equal(np.asarray(called).sum(1), count)
 
 

@@ -225,10 +225,15 @@ def _simulate(
 def _systematic_sample(chances: PerArm, start: Lanes, count: Float[Array, ""]) -> tuple[PerArm, PerArm]:
     """1 for each arm whose stretch holds one of the points start, start + 1, start + 2 and so on.
 
-    Also returns where each stretch ends, modulo 1. The sum runs over one arm after the other (jnp.cumsum took
-    4 × as long on the CPU) and keeps only the way to the next point, so that
-    it loses no digits however many arms there are. The last arm makes up the count, whatever rounding did before it.
+    Also returns where each stretch ends, modulo 1. The last arm makes up the count, whatever rounding did before it.
+    A CPU lays one stretch after the other (jnp.cumsum took 4 × as long there); on an accelerator a loop over arms is a
+    launch for each, so it adds them all up at once.
     """
+    return jax.lax.platform_dependent(chances, start, count, cpu=_lay_in_turn, default=_lay_at_once)
+
+
+def _lay_in_turn(chances: PerArm, start: Lanes, count: Float[Array, ""]) -> tuple[PerArm, PerArm]:
+    """The sample, keeping only the way to the next point, so that no digits are lost however many arms there are."""
     is_last = jnp.arange(chances.shape[1]) == chances.shape[1] - 1
 
     def lay(carry, arm):  # type: ignore[no-untyped-def]
@@ -241,10 +246,23 @@ def _systematic_sample(chances: PerArm, start: Lanes, count: Float[Array, ""]) -
         end = passed + start
         return (passed, called_so_far + called), (called, end - jnp.floor(end))
 
-    before_first = jnp.where(start > 0, 1 - start, 0)
     arms = (jnp.moveaxis(chances, 1, 0), is_last)
-    _, (called, ends) = jax.lax.scan(lay, (before_first, jnp.zeros_like(start)), arms)
+    _, (called, ends) = jax.lax.scan(lay, (_way_to_first(start), jnp.zeros_like(start)), arms)
     return jnp.moveaxis(called, 0, 1), jnp.moveaxis(ends, 0, 1)
+
+
+def _lay_at_once(chances: PerArm, start: Lanes, count: Float[Array, ""]) -> tuple[PerArm, PerArm]:
+    """The sample by running sums: an arm is called where the number of points passed goes up."""
+    reached = jnp.cumsum(chances, axis=1) + _way_to_first(start)[:, None]
+    passed = jnp.minimum(jnp.floor(reached), count).at[:, -1].set(count)
+    called = jnp.diff(passed, axis=1, prepend=0)
+    end = reached + start[:, None]
+    return called, end - jnp.floor(end)
+
+
+def _way_to_first(start: Lanes) -> Lanes:
+    """How far beyond a point, less one, the first stretch begins."""
+    return jnp.where(start > 0, 1 - start, 0)
 
 
 def _look_back(

@@ -33,7 +33,8 @@ class RowRule(NamedTuple):
     Attributes:
         choose: shares from net returns in units of temperature, each arm's largest being 0.
         sway: the (symmetric) Jacobian of `choose` at its result, applied to a direction.
-        spread: each arm's ⟨direction, sway of it⟩, for a direction whose mean under the shares is 0.
+        spends: from rewards, spend, price and temperature, each arm's spend, and ⟨spend, sway of it⟩, its fall with the
+            price in temperatures.
         residual: overspend from (excess, budget), on the scale where it is nearest to linear in the price.
         residual_slope: the derivative of `residual` with respect to the excess.
         last_step: from the machine epsilon, the Newton step, in temperatures, that is the last.
@@ -44,7 +45,7 @@ class RowRule(NamedTuple):
 
     choose: Callable[[Array], Array]
     sway: Callable[[Array, Array], Array]
-    spread: Callable[[Array, Array], Array]
+    spends: Callable[[Array, Array, Array, Array], tuple[Array, Array]]
     residual: Callable[[Array, Array], Array]
     residual_slope: Callable[[Array, Array], Array]
     last_step: Callable[[float], float]
@@ -163,10 +164,6 @@ def _attainable(rule: RowRule, problem: _Problem, left: Array, rounding: Array) 
     return (left >= -rounding) & ((left > 0) | idle | (not rule.always_mixes))
 
 
-def _in_temperatures(net: Float[Array, "policies arms"], temperature: Array) -> Array:
-    return (net - largest(net)) / temperature
-
-
 def _plainly(spent: Float[Array, " arms"], falls: Float[Array, " arms"]) -> tuple[Array, Array, Array]:
     used, fall = plain_sums(spent, falls)
     return used, jnp.zeros_like(used), fall
@@ -213,11 +210,8 @@ def _typical_price(problem: _Problem) -> Float[Array, ""]:
 
 def _residual(rule: RowRule, problem: _Problem, add: _Sums, price: Array) -> tuple[Array, Array]:
     """Overspend at a price, and how fast it falls (Algorithm 2's EvalLambda and its derivative)."""
-    spend, budget = problem.spend, problem.budget
-    shares = rule.choose(_in_temperatures(problem.rewards - price * spend, problem.temperature))
-    spent = total(shares * spend)
-    # The sway of a direction is that of the direction less any constant; less the mean, nothing cancels.
-    used, rest, fall = add(spent[0], rule.spread(shares, spend - spent)[0])
+    budget = problem.budget
+    used, rest, fall = add(*rule.spends(problem.rewards, problem.spend, price, problem.temperature))
     excess = (used - budget) + rest
     # Nearer than one arm's rounding error is on the spot.
     near = 2 * epsilon(excess) * jnp.minimum(budget, problem.widest)

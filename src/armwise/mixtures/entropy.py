@@ -1,6 +1,8 @@
 """The entropy mixture: a softmax under a budget (the paper's Equation 10, Algorithm 2 and Equation 12)."""
 
+import functools
 import math
+from collections.abc import Iterable
 
 import jax.numpy as jnp
 from jax.typing import ArrayLike
@@ -8,7 +10,7 @@ from jaxtyping import Array, Float
 
 from armwise.mixtures.budgeted import RowRule, Spending
 from armwise.mixtures.calls import check_temperature, measure_spending, solve_smooth
-from armwise.mixtures.rows import largest, total
+from armwise.mixtures.rows import MANY_POLICIES, in_temperatures, largest, total
 from armwise.mixtures.solution import Mixture, MixtureSolution, Values
 
 
@@ -29,10 +31,36 @@ def _sway(shares: Float[Array, "policies arms"], direction: Float[Array, "polici
     return shares * (direction - total(shares * direction))
 
 
+def _spends(
+    rewards: Float[Array, "policies arms"],
+    spend: Float[Array, "policies arms"],
+    price: Float[Array, ""],
+    temperature: Float[Array, ""],
+) -> tuple[Float[Array, " arms"], Float[Array, " arms"]]:
+    """Each arm's mean spend at a price, and its variance; measured from the mean, nothing cancels.
+
+    Few policies are written out one by one. A CPU does not mind, and on an accelerator it is then one kernel instead
+    of four: 27 µs instead of 121 for 3,000,000 arms on an H200.
+    """
+    net = rewards - price * spend
+    if len(spend) > MANY_POLICIES:
+        shares = softmax(in_temperatures(net, temperature))
+        spent = total(shares * spend)
+        return spent[0], total(shares * (spend - spent) ** 2)[0]
+    best = functools.reduce(jnp.maximum, net)
+    weights = [jnp.exp((policy - best) / temperature) for policy in net]
+
+    def mean(rows: Iterable[Float[Array, " arms"]]) -> Float[Array, " arms"]:
+        return functools.reduce(jnp.add, map(jnp.multiply, weights, rows)) / functools.reduce(jnp.add, weights)
+
+    spent = mean(spend)
+    return spent, mean((policy - spent) ** 2 for policy in spend)
+
+
 ENTROPY = RowRule(
     choose=softmax,
     sway=_sway,
-    spread=lambda shares, centred: total(shares * centred * centred),
+    spends=_spends,
     # On a logarithmic scale, because spend falls exponentially in the price: a budget of 1e-6 of the spend is 14
     # plain Newton steps away, and two of these.
     residual=lambda excess, budget: jnp.where(excess == 0, 0, jnp.log1p(excess / budget)),

@@ -7,7 +7,7 @@ from jaxtyping import Array, Bool, Float
 
 from armwise.mixtures.budgeted import RowRule, Spending
 from armwise.mixtures.calls import check_temperature, measure_spending, solve_smooth
-from armwise.mixtures.rows import total
+from armwise.mixtures.rows import in_temperatures, total
 from armwise.mixtures.solution import Mixture, MixtureSolution, Values
 
 
@@ -36,10 +36,22 @@ def _sway(shares: Float[Array, "policies arms"], direction: Float[Array, "polici
     return jnp.where(kept, direction - mean, 0)
 
 
+def _spends(
+    rewards: Float[Array, "policies arms"],
+    spend: Float[Array, "policies arms"],
+    price: Float[Array, ""],
+    temperature: Float[Array, ""],
+) -> tuple[Float[Array, " arms"], Float[Array, " arms"]]:
+    shares = project_to_simplex(in_temperatures(rewards - price * spend, temperature))
+    spent = total(shares * spend)
+    centred = spend - spent
+    return spent[0], total(_sway(shares, centred) * centred)[0]
+
+
 QUADRATIC = RowRule(
     choose=project_to_simplex,
     sway=_sway,
-    spread=lambda shares, centred: total(_sway(shares, centred) * centred),
+    spends=_spends,
     residual=lambda excess, _: excess,
     residual_slope=lambda excess, _: jnp.ones_like(excess),
     # Newton is exact on a straight piece, so the last step is one that finds itself there already.

@@ -35,13 +35,31 @@ def accurate_sum(values: Float[Array, " terms"]) -> tuple[Float[Array, ""], Floa
     """The sum as a rounded part and what rounding left behind; float64 has digits to spare and adds plainly."""
     if not _is_short(values):
         return jnp.sum(values), jnp.zeros((), values.dtype)
-    rests = jnp.zeros_like(values)
-    while values.shape[0] > _LONG:
-        values, rests = _shorten(values, rests)
-    # One reduction and not a tree written out: XLA would compute the tree anew wherever its result is used.
+    if values.shape[0] <= _LONG:
+        return _at_once(values)
+    return lax.platform_dependent(values, cpu=_in_lanes, default=_at_once)
+
+
+def _in_one_reduction(values: Float[Array, " terms"], rests: Float[Array, " terms"]) -> tuple[Array, Array]:
+    """Not a tree written out: XLA would compute the tree anew wherever its result is used."""
     zero = np.zeros((), values.dtype)
     total, rest = lax.reduce((values, rests), (zero, zero), _add_short, dimensions=(0,))
     return add_exactly(total, rest)
+
+
+def _at_once(values: Float[Array, " terms"]) -> tuple[Array, Array]:
+    return _in_one_reduction(values, jnp.zeros_like(values))
+
+
+def _in_lanes(values: Float[Array, " terms"]) -> tuple[Array, Array]:
+    """A long sum on a CPU, whose reductions take one element at a time.
+
+    An accelerator's do not: the lanes' many launches took it 830 µs for 3,000,000 terms, one reduction 170.
+    """
+    rests = jnp.zeros_like(values)
+    while values.shape[0] > _LONG:
+        values, rests = _shorten(values, rests)
+    return _in_one_reduction(values, rests)
 
 
 def plain_sums(*terms: Float[Array, " terms"]) -> tuple[Float[Array, ""], ...]:

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
-_MANY_POLICIES = 8
+MANY_POLICIES = 8
 _FEW_ARMS = 4096  # beyond, a reduction walks down rows that are out of the cache by the next arm
 
 
@@ -26,7 +26,7 @@ def largest(values: Float[Array, "policies arms"]) -> Float[Array, "1 arms"]:
 
 
 def _reduces(values: Float[Array, "policies arms"]) -> bool:
-    return values.shape[0] > _MANY_POLICIES and values.shape[1] <= _FEW_ARMS
+    return values.shape[0] > MANY_POLICIES and values.shape[1] <= _FEW_ARMS
 
 
 def _fold(combine: Callable[[Array, Array], Array], values: Array) -> Array:
@@ -36,3 +36,8 @@ def _fold(combine: Callable[[Array, Array], Array], values: Array) -> Array:
         odd_one_out = values[2 * half :]
         values = jnp.concatenate([folded, odd_one_out]) if odd_one_out.shape[0] else folded
     return values
+
+
+def in_temperatures(net: Float[Array, "policies arms"], temperature: Float[Array, ""]) -> Float[Array, "policies arms"]:
+    """Net returns less each arm's largest, in units of temperature."""
+    return (net - largest(net)) / temperature
