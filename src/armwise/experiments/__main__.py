@@ -11,10 +11,11 @@ from pathlib import Path
 
 from armwise.errors import ArmwiseError
 from armwise.experiments.domains import DOMAINS, available_domains, load_domain, make_domain, save_domain
-from armwise.experiments.jobs import Job, run_job
+from armwise.experiments.jobs import run_job
 from armwise.experiments.protocol import LOSSES, MODELS, PAPER_PROTOCOL, QUICK_PROTOCOL, RECIPES, Protocol
 from armwise.experiments.report import write_report
 from armwise.experiments.reproduce import ARTEFACTS, make_setup, reproduce
+from armwise.experiments.rows import Job
 from armwise.experiments.sensitivity import DOMAINS as STUDIED
 from armwise.experiments.sensitivity import QUICK_STUDY_PROTOCOL, STUDY_PROTOCOL, run_sensitivity
 
@@ -85,7 +86,8 @@ def _add_protocol(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--keep-indices", action="store_true", default=None, help="keep Whittle indices (Figure 3)")
     parser.add_argument("--select-by", choices=["loss", "quality"], help="what the best epoch is best by")
     parser.add_argument("--weight-decay", type=float)
-    parser.add_argument("--evaluate", choices=["all", "selected"])
+    parser.add_argument("--evaluate", choices=["all", "selected"], help="which runs to test; by default all")
+    parser.add_argument("--validate-every", type=int, metavar="EPOCHS", help="look at the validation cohorts so often")
 
 
 def protocol_of(given: argparse.Namespace) -> Protocol:

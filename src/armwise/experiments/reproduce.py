@@ -10,10 +10,11 @@ from armwise.data import Domain
 from armwise.errors import InvalidInputError
 from armwise.experiments import figures, tables
 from armwise.experiments.domains import available_domains, make_domain
-from armwise.experiments.jobs import EXTRAS, Job, run_job
+from armwise.experiments.jobs import EXTRAS, run_job
 from armwise.experiments.protocol import LOSSES, MODELS, PAPER_PROTOCOL, QUICK_PROTOCOL, Protocol
 from armwise.experiments.provenance import provenance
 from armwise.experiments.results import HistoryRow, IndexRow, RunRow, read_folder, read_rows, write_page, write_rows
+from armwise.experiments.rows import Job
 from armwise.experiments.summary import Summary, summarise
 from armwise.experiments.times import TimeRow, epoch_times
 
