@@ -51,12 +51,14 @@ if TYPE_CHECKING:
         priority_decision_quality,
     )
     from armwise.losses import (
+        Annealed,
         DecDFL,
         Loss,
         MeanSquaredError,
         NegativeLogLikelihood,
         PriceDFL,
         SimDFL,
+        WarmStart,
         WeightedSum,
     )
     from armwise.mixtures import (
@@ -132,6 +134,7 @@ _PACKAGES = (
 )
 
 __all__ = [
+    "Annealed",
     "ArmwiseError",
     "Cohorts",
     "ConvergenceError",
@@ -182,6 +185,7 @@ __all__ = [
     "Trained",
     "TrainedRuns",
     "Trajectories",
+    "WarmStart",
     "WeightedSum",
     "all_policies",
     "check_programme",

@@ -97,22 +97,26 @@ def check(
 def reproduce(
     what: Annotated[str, typer.Argument(help="table1, table2, figure2a, figure2b, figure3 or all.", metavar="WHAT")],
     quick: Annotated[bool, typer.Option("--quick", help="Minutes instead of the paper's full protocol.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Folder for results; by default results, or results/quick.")] = None,
+    rerun: Annotated[bool, typer.Option("--rerun", help="Run anew what the results here show already.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Folder to run into; results/quick or results/rerun.")] = None,
     data: Annotated[Path | None, typer.Option(help="Folder that holds oulad/ and ctn0094/ (public data).")] = None,
 ) -> None:
-    """Run a table or figure of the paper again and print it beside the paper's own numbers.
+    """Print a table or figure of the paper, run again, beside the paper's own numbers.
 
-    Results are kept as tidy CSV, with the command, the commit, the machine and the wall time beside them. A command
-    that was stopped goes on where it was; what is finished is not run again. What comes out: docs/reproduction.md.
+    Without options, the results that a clone comes with (results/) are shown at once, with the protocol behind each
+    column; where there are none, and with --quick, --rerun or --out, it is run. Results are kept as tidy CSV, with the
+    command, the commit, the machine and the wall time beside them. A command that was stopped goes on where it was;
+    what is finished is not run again. What comes out: docs/reproduction.md.
     """
     with documented_exit():
-        from armwise.experiments.reproduce import make_setup
+        from armwise.experiments.reproduce import has_results, make_setup
         from armwise.experiments.reproduce import reproduce as run_again
 
-        folder = (Path("results/quick") if quick else Path("results")) if out is None else out
-        setup = make_setup(folder, data, quick=quick, say=say)
+        shown = not (quick or rerun or out) and has_results(Path("results"))
+        folder = out or Path("results/quick" if quick else "results" if shown else "results/rerun")
+        setup = make_setup(folder, data, quick=quick, only_shows=shown, say=say)
         missing = sorted({"oulad", "ctn0094"} - set(setup.domains))
-        if missing:
+        if missing and not shown:
             say(f"Without {' and '.join(missing)}: name the folder that holds them with --data.")
         typer.echo(run_again(what, setup).replace("\\*", "*"))
         say(f"Results: {folder}")

@@ -8,8 +8,9 @@ import pytest
 
 from armwise.errors import InvalidInputError
 from armwise.experiments import jobs
-from armwise.experiments.jobs import Job, run_job, runs_at_once
+from armwise.experiments.jobs import run_job, runs_at_once
 from armwise.experiments.results import HistoryRow, IndexRow, RunRow, read_rows
+from armwise.experiments.rows import Job
 from armwise.rmab import whittle_indices
 from tests.experiments.small import PROTOCOL, small_domain
 
@@ -123,6 +124,48 @@ def test_only_runs_that_can_be_selected_are_tested(domain, tmp_path):
     part = run_job(JOB, domain, dataclasses.replace(PROTOCOL, evaluate="selected"), tmp_path)
     tested = [not np.isnan(row.joint_quality) for row in read_rows(part, RunRow)]
     assert 4 <= sum(tested) < 16
+
+
+def test_what_is_best_by_quality_is_tested_too(domain, tmp_path):
+    """Of each temperature, since the recipe's is given."""
+    from armwise.experiments.recipe import choose_by_quality
+
+    changes = {"evaluate": "selected", "quality": "joint", "quality_trajectories": 3}
+    rows = read_rows(run_job(JOB, domain, dataclasses.replace(PROTOCOL, **changes), tmp_path), RunRow)
+    for temperature in (1.0, 0.1):
+        chosen = choose_by_quality([row for row in rows if row.temperature == temperature])
+        assert len(chosen) == 4
+        assert not any(np.isnan(row.joint_quality) for row in chosen)
+
+
+def test_every_candidate_runs(domain, tmp_path):
+    """Two epochs of each that is trained or tested in a way of its own."""
+    changes = {"num_epochs": 2, "quality": "joint", "quality_trajectories": 2, "select_by": "quality"}
+    protocol = dataclasses.replace(PROTOCOL, num_initialisations=1, learning_rates=(1e-2,), **changes)
+    names = ("nll-then-dec-slow", "price-annealed", "dec-spread", "mse-decay1", "dec-budgets", "price-calibrated")
+    for name in names:
+        rows = read_rows(run_job(Job("synthetic-2", name), domain, protocol, tmp_path), RunRow)
+        assert len(rows) == (2 if name == "mse-decay1" else 4)
+        assert all(np.isfinite((row.joint_quality, row.validation_quality)).all() for row in rows)
+
+
+def test_fewer_looks_are_told_by_fewer_rows(domain, tmp_path):
+    protocol = dataclasses.replace(PROTOCOL, num_epochs=4, validate_every=2)
+    part = run_job(Job("synthetic-2", "mse"), domain, protocol, tmp_path)
+    rows = read_rows(tmp_path / "history" / part.name, HistoryRow)
+    assert {row.epoch for row in rows} == {2, 4}
+    assert not any(np.isnan(row.validation_loss) for row in rows)
+    assert json.loads(part.with_suffix(".json").read_text())["protocol"]["validate_every"] == 2
+
+
+def test_a_part_from_before_an_option_counts_as_its_default(finished, domain, tmp_path):
+    _, protocol, part = finished
+    page = json.loads(part.with_suffix(".json").read_text())
+    del page["protocol"]["validate_every"]
+    (tmp_path / part.with_suffix(".json").name).write_text(json.dumps(page))
+    assert jobs.is_finished(tmp_path / part.name, domain, protocol)
+    with pytest.raises(InvalidInputError, match="another protocol"):
+        jobs.is_finished(tmp_path / part.name, domain, dataclasses.replace(protocol, validate_every=3))
 
 
 def test_simulations_bound_the_runs_side_by_side():

@@ -81,8 +81,8 @@ def test_one_value_has_no_error():
 
 def test_selection_is_that_of_the_trained_runs(tmp_path):
     """The CSV leads to the same runs as ``TrainedRuns.select``."""
-    from armwise.experiments.jobs import Job, _train
-    from armwise.experiments.jobs import _run_rows as rows_of
+    from armwise.experiments.jobs import _train
+    from armwise.experiments.rows import Job, JobScores, run_rows
     from armwise.experiments.scoring import BothScores, Scores
     from tests.experiments.small import PROTOCOL, small_domain
 
@@ -90,8 +90,8 @@ def test_selection_is_that_of_the_trained_runs(tmp_path):
     splits = [domain.split_numbers(seed) for seed in range(PROTOCOL.num_splits)]
     trained = _train(job, domain, PROTOCOL, splits, 16, None, False)
     nothing = Scores(*(np.ones((16, 1)) * value for value in (1, 0, 2)))
-    scores = {run: run for run in range(16)}
-    rows = rows_of(job, PROTOCOL, trained, BothScores(nothing, nothing), scores, (0.0, 0.0))
+    scores = JobScores(BothScores(nothing, nothing), {run: run for run in range(16)}, np.zeros(16))
+    rows = run_rows(job, PROTOCOL, trained, scores, (0.0, 0.0))
     for shared in (True, False):
         theirs = sorted(trained.select(shared=shared).ravel().tolist())
         assert sorted(rows.index(run) for run in select(rows, shared=shared)) == theirs

@@ -207,3 +207,27 @@ def test_temperatures_can_be_batched(rng):
 def test_wrong_options_are_named(arguments, message):
     with pytest.raises(aw.InvalidInputError, match=message):
         aw.DecDFL(aw.LinearMixture(), **arguments)
+
+
+@pytest.mark.parametrize("mixture", [aw.EntropyMixture, aw.QuadraticMixture])
+def test_a_temperature_in_spreads_is_that_many_returns(rng, mixture):
+    true, predicted = random_transitions(rng, "dense", 9, 3), random_transitions(rng, "dense", 9, 3)
+    problem = aw.Problem(rewards=[0.0, 5.0, 30.0])
+    spread = np.std(np.asarray(aw.policy_returns(true, problem, aw.all_policies(3))[0]), axis=1).mean()
+    loss, plain = aw.DecDFL(mixture(0.3), unit="spread"), aw.DecDFL(mixture(0.3 * spread))
+    solution, expected = (one.solve(predicted, one.prepare(true, problem, 2)) for one in (loss, plain))
+    np.testing.assert_allclose(solution.mixture, expected.mixture, atol=1e-9)
+    np.testing.assert_allclose(solution.budget_price, expected.budget_price, rtol=1e-7)
+    prices, same = aw.PriceDFL(0.3, unit="spread"), aw.PriceDFL(0.3 * spread)
+    values = [float(one(predicted, one.prepare(true, problem, 2))) for one in (prices, same)]
+    assert values[0] == pytest.approx(values[1], rel=1e-12)
+
+
+def test_a_share_of_the_budget_is_another_budget(rng):
+    true, predicted = random_transitions(rng, "dense", 9, 2), random_transitions(rng, "dense", 9, 2)
+    shared, other = aw.DecDFL(aw.EntropyMixture(0.2), budget_share=2.0), aw.DecDFL(aw.EntropyMixture(0.2))
+    value = shared(predicted, shared.prepare(true, aw.Problem(), 2))
+    np.testing.assert_allclose(value, other(predicted, other.prepare(true, aw.Problem(), 4)), rtol=1e-12)
+    for wrong in (0.0, float("inf")):
+        with pytest.raises(aw.InvalidInputError, match="budget_share must be a finite number above 0"):
+            aw.DecDFL(aw.EntropyMixture(0.2), budget_share=wrong)

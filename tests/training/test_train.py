@@ -38,22 +38,30 @@ def config(**changes):
     return dataclasses.replace(TrainConfig(num_epochs=4, precision="float64", block_size=4), **changes)
 
 
-def plain_loop(key, splits, loss, model, config, problem):
-    """The same by the book: optax's Adam, one batch after the other, nothing compiled together."""
-    optimiser = optax.adamw(config.learning_rate, weight_decay=config.weight_decay)
-    weights, frozen = eqx.partition(model, eqx.is_inexact_array)
-    state, losses, validation, models = optimiser.init(weights), [], [], []
+def plain_loop(key, splits, loss, model, config, problem, stages=None):
+    """The same by the book: optax's Adam, one batch after the other, nothing compiled together.
 
-    def of_cohort(weights, cohorts, number, key):
+    Stages are the loss and the learning rate that begin at an epoch; validation is by the loss.
+    """
+    stages = stages or {0: (loss, config.learning_rate)}
+    weights, frozen = eqx.partition(model, eqx.is_inexact_array)
+    losses, validation, models = [], [], []
+
+    def of_cohort(weights, cohorts, number, key, loss=loss):
         cohort = cohorts[number]
         prepared = loss.prepare(cohort.true_transitions, problem, cohort.budget, counts=cohort.counts, ids=cohort.ids)
         return loss(eqx.combine(weights, frozen)(cohort.features), prepared, key)
 
     def of_batch(weights, batch, keys):
-        return sum(of_cohort(weights, splits.train, n, k) for n, k in zip(batch, keys, strict=False)) / len(batch)
+        pairs = zip(batch, keys, strict=False)
+        return sum(of_cohort(weights, splits.train, n, k, taught) for n, k in pairs) / len(batch)
 
     number, size = splits.train.num_cohorts, config.batch_size
     for epoch in range(config.num_epochs):
+        if epoch in stages:
+            taught, rate = stages[epoch]
+            optimiser = optax.adamw(rate, weight_decay=config.weight_decay)
+            state = optimiser.init(weights)
         order_key, draw_key = jax.random.split(jax.random.fold_in(key, epoch))
         order = np.asarray(jax.random.permutation(order_key, jnp.arange(number)))
         keys = jax.random.split(draw_key, -(-number // size) * size)
@@ -99,6 +107,31 @@ def test_equals_a_plain_loop(domain, model, loss, changes):
 
 def same_bits(one, other):
     return all(np.array_equal(a, b, equal_nan=True) for a, b in zip(*map(jax.tree.leaves, (one, other)), strict=True))
+
+
+def test_a_warm_start_equals_a_plain_loop_of_two_stages(domain, model):
+    settings, splits, key = config(learning_rate=0.03, num_epochs=5), domain.split(0), jax.random.key(5)
+    loss = aw.WarmStart(LOSSES["mse"], LOSSES["entropy"], share=0.4, rate=0.5)
+    trained = train(key, splits, loss, model, settings, problem=domain.problem)
+    stages = {0: (LOSSES["mse"], 0.03), 2: (LOSSES["entropy"], 0.015)}
+    loop = plain_loop(key, splits, LOSSES["entropy"], model, settings, domain.problem, stages)
+    np.testing.assert_allclose(trained.history.train_loss, loop[0], rtol=1e-6)
+    np.testing.assert_allclose(trained.history.validation_loss, loop[1], rtol=1e-6)
+    assert trained.best_epoch == 1 + np.argmin(loop[1])
+    with pytest.raises(aw.InvalidInputError, match="WarmStart changes with the epochs"):
+        train(key, splits.train, loss, model, settings, problem=domain.problem)
+
+
+def test_fewer_looks_change_what_is_known_and_not_what_is_learned(domain, model):
+    always, seldom = (
+        train(jax.random.key(5), domain.split(0), LOSSES["mse"], model, settings, problem=domain.problem)
+        for settings in (config(num_epochs=6), config(num_epochs=6, validate_every=3, block_size=1))
+    )
+    np.testing.assert_allclose(seldom.history.train_loss, always.history.train_loss, rtol=1e-12)
+    looks = np.asarray(always.history.validation_loss)[[2, 5]]
+    np.testing.assert_allclose(np.asarray(seldom.history.validation_loss)[[2, 5]], looks, rtol=1e-12)
+    assert np.isnan(np.asarray(seldom.history.validation_loss)[[0, 1, 3, 4]]).all()
+    assert seldom.best_epoch == (3, 6)[np.argmin(looks)]
 
 
 @pytest.mark.parametrize("block_size", [1, 3])
@@ -228,6 +261,7 @@ def test_training_that_diverges_says_so(model):
         ({"weight_decay": -0.1}, "weight_decay"),
         ({"batch_size": 0}, "batch_size"),
         ({"patience": 0}, "patience"),
+        ({"validate_every": 3}, "3 does not divide 100"),
         ({"quality": "best"}, "quality must be one of"),
         ({"select_by": "quality"}, "needs a quality"),
         ({"select_by": "luck"}, "select_by must be one of"),

@@ -9,12 +9,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+from armwise.data import Domain
 from armwise.errors import ArmwiseError
+from armwise.experiments.columns import COLUMNS, columns_table, time_columns
 from armwise.experiments.domains import DOMAINS, available_domains, load_domain, make_domain, save_domain
-from armwise.experiments.jobs import Job, run_job
+from armwise.experiments.jobs import run_job
 from armwise.experiments.protocol import LOSSES, MODELS, PAPER_PROTOCOL, QUICK_PROTOCOL, RECIPES, Protocol
 from armwise.experiments.report import write_report
 from armwise.experiments.reproduce import ARTEFACTS, make_setup, reproduce
+from armwise.experiments.rows import Job
 from armwise.experiments.sensitivity import DOMAINS as STUDIED
 from armwise.experiments.sensitivity import QUICK_STUDY_PROTOCOL, STUDY_PROTOCOL, run_sensitivity
 
@@ -61,8 +64,14 @@ def _parser() -> argparse.ArgumentParser:
     again.add_argument("what", choices=[*ARTEFACTS, "all"])
     again.add_argument("--quick", action="store_true")
     again.add_argument("--data", type=Path, help="the folder that holds oulad/ and ctn0094/")
-    again.add_argument("--out", type=Path, default=Path("results"))
+    again.add_argument("--out", type=Path, default=Path("results/rerun"))
     again.set_defaults(command=_reproduce)
+    columns = commands.add_parser("columns", help="how long Table 1's Fast DEC-DFL columns take on this machine")
+    columns.add_argument("--domain", nargs="+", default=list(COLUMNS), help="names, or files that 'domains' wrote")
+    columns.add_argument("--data", type=Path, help="the folder that holds oulad/ and ctn0094/")
+    columns.add_argument("--out", type=Path, required=True, help="such as results/columns-h200.json")
+    _add_protocol(columns)
+    columns.set_defaults(command=_columns, paper=PAPER_PROTOCOL, short=QUICK_PROTOCOL)
     report = commands.add_parser("report", help="write the results into docs/reproduction.md")
     report.add_argument("--results", type=Path, default=Path("results"))
     report.add_argument("--page", type=Path, default=Path("docs/reproduction.md"))
@@ -85,7 +94,8 @@ def _add_protocol(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--keep-indices", action="store_true", default=None, help="keep Whittle indices (Figure 3)")
     parser.add_argument("--select-by", choices=["loss", "quality"], help="what the best epoch is best by")
     parser.add_argument("--weight-decay", type=float)
-    parser.add_argument("--evaluate", choices=["all", "selected"])
+    parser.add_argument("--evaluate", choices=["all", "selected"], help="which runs to test; by default all")
+    parser.add_argument("--validate-every", type=int, metavar="EPOCHS", help="look at the validation cohorts so often")
 
 
 def protocol_of(given: argparse.Namespace) -> Protocol:
@@ -105,13 +115,24 @@ def _domains(given: argparse.Namespace) -> None:
 def _runs(given: argparse.Namespace) -> None:
     protocol = protocol_of(given)
     for place in given.domain:
-        is_file = place.endswith(".npz")
-        domain = load_domain(place) if is_file else make_domain(place, given.data)
+        name, domain = _domain(place, given.data)
         for model in given.model:
             for loss in given.loss:
-                job = Job(Path(place).stem if is_file else place, loss, model)
+                job = Job(name, loss, model)
                 options = {"chunk_size": given.chunk_size, "checkpoints": not given.no_checkpoints}
                 print(run_job(job, domain, protocol, given.out, **options), flush=True)
+
+
+def _domain(place: str, data: Path | None) -> tuple[str, Domain]:
+    """A domain and its name, from a file or made here."""
+    is_file = place.endswith(".npz")
+    return (Path(place).stem, load_domain(place)) if is_file else (place, make_domain(place, data))
+
+
+def _columns(given: argparse.Namespace) -> None:
+    domains = dict(_domain(place, given.data) for place in given.domain)
+    time_columns(domains, protocol_of(given), given.out)
+    print(columns_table(given.out.parent), flush=True)
 
 
 def _sensitivity(given: argparse.Namespace) -> None:

@@ -10,22 +10,24 @@ import shutil
 import time
 from collections.abc import Collection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import equinox as eqx
 import jax
 import numpy as np
+from jaxtyping import Float, Int
 
 from armwise.data import Domain, SplitNumbers
 from armwise.errors import InvalidInputError
+from armwise.experiments.calibration import fit_maps
 from armwise.experiments.protocol import Protocol, check_loss, model_maker
-from armwise.experiments.provenance import hardware, provenance
+from armwise.experiments.provenance import provenance
 from armwise.experiments.reference import train_step_by_step
-from armwise.experiments.results import HistoryRow, IndexRow, RunRow, read_page, write_page, write_rows
-from armwise.experiments.scoring import BothScores, Scores, all_indices, score
+from armwise.experiments.results import read_page, write_page, write_rows
+from armwise.experiments.rows import Job, JobScores, history_rows, index_rows, run_rows
+from armwise.experiments.scoring import score
 from armwise.rmab import default_horizon
 from armwise.training import TrainedRuns, train_many
-from armwise.training.engine import cast
 
 # What the simulations of SIM-DFL may hold on to in all runs side by side, in bytes.
 _CPU_MEMORY = 2**30
@@ -34,25 +36,6 @@ _CPU_RUNS, _ACCELERATOR_RUNS = 50, 400
 # What a protocol may ask for beside the numbers of the tables, without changing any of them.
 EXTRAS = ("quality", "keep_indices")
 _CHANGE_NOTHING = (*EXTRAS, "quality_trajectories", "evaluate")
-
-
-class Job(NamedTuple):
-    """What a part of the results is about."""
-
-    domain: str
-    loss: str
-    model: str = "linear"
-    variant: str = ""
-
-    @property
-    def name(self) -> str:
-        """The name of its files."""
-        domain = f"{self.domain}+{self.variant}" if self.variant else self.domain
-        return f"{domain}--{self.model}--{self.loss}"
-
-    def labels(self) -> dict[str, Any]:
-        """The columns that all its rows share."""
-        return {"domain": self.domain, "variant": self.variant, "model": self.model, "loss": self.loss}
 
 
 def run_job(
@@ -89,12 +72,12 @@ def run_job(
     size = runs_at_once(job, domain) if chunk_size is None else chunk_size
     trained = _train(job, domain, protocol, splits, size, unfinished if checkpoints else None, progress)
     trained_at = time.perf_counter()
-    scores, rows_of_scores = _score(trained, domain, protocol, splits, progress)
+    scores = _score(job, trained, domain, protocol, splits, progress)
     seconds = (trained_at - start, time.perf_counter() - trained_at)
-    write_rows(part, _run_rows(job, protocol, trained, scores, rows_of_scores, seconds))
-    write_rows(folder / "history" / part.name, _history_rows(job, protocol, trained))
+    write_rows(part, run_rows(job, protocol, trained, scores, seconds))
+    write_rows(folder / "history" / part.name, history_rows(job, protocol, trained))
     if protocol.keep_indices:
-        write_rows(folder / "indices" / part.name, _index_rows(job, domain, trained, splits[0]))
+        write_rows(folder / "indices" / part.name, index_rows(job, domain, trained, splits[0]))
     page = provenance(time.perf_counter() - start) | {
         "job": job._asdict(),
         "domain": {"name": domain.name, "note": domain.note, "cohorts": domain.sizes},
@@ -116,7 +99,8 @@ def is_finished(part: Path, domain: Domain, protocol: Protocol, needs: Collectio
     if not part.with_suffix(".json").exists():
         return False
     page, asked = read_page(part.with_suffix(".json")), _as_json(protocol)
-    same = all(page["protocol"].get(name) == value for name, value in asked.items() if name not in _CHANGE_NOTHING)
+    known_protocol = _as_json(Protocol()) | page["protocol"]  # what a part does not mention was not there to be chosen
+    same = all(known_protocol[name] == value for name, value in asked.items() if name not in _CHANGE_NOTHING)
     data = describe_data(domain)
     known = [page.get("data", data).get(name, np.nan) for name in data]
     if not same or not np.allclose(known, list(data.values()), rtol=1e-3):
@@ -188,125 +172,59 @@ def _train(
     }
     if not family.compiled:
         return train_step_by_step(*what, protocol.num_epochs, **grid)
-    return train_many(*what, protocol.config(), chunk_size=size, folder=folder, **grid)
+    return train_many(*what, protocol.config(family), chunk_size=size, folder=folder, **grid)
 
 
 def _score(
-    trained: TrainedRuns, domain: Domain, protocol: Protocol, splits: list[SplitNumbers], progress: bool | None
-) -> tuple[BothScores, dict[int, int]]:
-    """The scores of the runs to be scored, and the row of the scores that each of them has."""
-    everyone = np.arange(len(trained.best_epoch))
-    chosen = everyone
-    if protocol.evaluate == "selected":
-        chosen = np.unique([trained.select(shared=True), trained.select(shared=False)])
+    job: Job,
+    trained: TrainedRuns,
+    domain: Domain,
+    protocol: Protocol,
+    splits: list[SplitNumbers],
+    progress: bool | None,
+) -> JobScores:
+    """What the runs are worth on the test cohorts, and on the validation cohorts where training does not know it."""
+    quality, maps = trained.at_best("quality"), None
+    if check_loss(job.loss).calibrated:
+        # Fitted on the training cohorts, so that validation can tell whether it helps people not learned from.
+        maps = fit_maps(trained.models, trained.setting.split, domain, [split.train for split in splits])
+        if protocol.quality == "joint":
+            sides = [split.validation for split in splits]
+            luck: dict[str, Any] = {
+                "num_trajectories": protocol.quality_trajectories,
+                "seed": protocol.seed + 1,
+                "progress": progress,
+            }
+            known = score(trained.models, trained.setting.split, domain, sides, maps=maps, **luck).joint
+            quality = (known.achieved - known.never).sum(axis=1) / (known.perfect - known.never).sum(axis=1)
+    chosen = _to_test(trained, protocol, quality)
     models = jax.tree.map(lambda leaf: leaf[chosen] if eqx.is_array(leaf) else leaf, trained.models)
     scores = score(
         models,
         trained.setting.split[chosen],
         domain,
         [split.test for split in splits],
+        maps=None if maps is None else maps[chosen],
         num_trajectories=protocol.num_trajectories,
         horizon=protocol.horizon,
         seed=protocol.seed,
         progress=progress,
     )
-    return scores, {int(run): row for row, run in enumerate(chosen)}
+    return JobScores(scores, {int(run): row for row, run in enumerate(chosen)}, quality)
 
 
-def _run_rows(
-    job: Job,
-    protocol: Protocol,
-    trained: TrainedRuns,
-    scores: BothScores,
-    rows_of_scores: dict[int, int],
-    seconds: tuple[float, float],
-) -> list[RunRow]:
-    temperatures = protocol.losses(check_loss(job.loss))[1]
-    shared = {
-        "num_splits": protocol.num_splits,
-        "num_initialisations": protocol.num_initialisations,
-        "num_learning_rates": len(protocol.learning_rates),
-        "num_temperatures": len(temperatures),
-        "num_epochs": protocol.num_epochs,
-        "num_test_cohorts": scores.joint.never.shape[1],
-        "num_trajectories": protocol.num_trajectories,
-        "train_seconds": seconds[0],
-        "evaluate_seconds": seconds[1],
-        "hardware": hardware(),
-    }
-    losses, qualities = trained.at_best("loss"), trained.at_best("quality")
-    return [
-        RunRow(
-            **job.labels(),
-            **shared,
-            temperature=temperatures[trained.setting.loss[run]],
-            learning_rate=float(trained.setting.learning_rate[run]),
-            split=int(trained.setting.split[run]),
-            initialisation=int(trained.setting.initialisation[run]),
-            best_epoch=int(trained.best_epoch[run]),
-            validation_loss=float(losses[run]),
-            validation_quality=float(qualities[run]),
-            **_quality_columns("joint", scores.joint, rows_of_scores.get(run)),
-            **_quality_columns("decomposed", scores.decomposed, rows_of_scores.get(run)),
-        )
-        for run in range(len(trained.best_epoch))
-    ]
-
-
-def _quality_columns(kind: str, scores: Scores, row: int | None) -> dict[str, Any]:
-    names = ("quality", "achieved", "never", "perfect", "by_cohort")
-    if row is None:
-        return {f"{kind}_{name}": float("nan") for name in names}
-    achieved, never, perfect = (np.asarray(part[row], dtype=float) for part in scores)
-    gain, best = achieved - never, perfect - never
-    by_cohort = np.mean(np.divide(gain, best, out=np.full_like(gain, np.nan), where=best != 0))
-    values = (gain.sum() / best.sum(), achieved.sum(), never.sum(), perfect.sum(), by_cohort)
-    return {f"{kind}_{name}": float(value) for name, value in zip(names, values, strict=True)}
-
-
-def _history_rows(job: Job, protocol: Protocol, trained: TrainedRuns) -> list[HistoryRow]:
-    """Validation by epoch for each learning rate and temperature, over its splits and first weights."""
-    temperatures = protocol.losses(check_loss(job.loss))[1]
-    rows = []
-    for number, temperature in enumerate(temperatures):
-        for rate in protocol.learning_rates:
-            inside = (trained.setting.loss == number) & (trained.setting.learning_rate == rate)
-            losses = _mean_and_error(trained.history.validation_loss[inside])
-            qualities = _mean_and_error(trained.history.validation_quality[inside])
-            common = {**job.labels(), "temperature": temperature, "learning_rate": rate, "num_runs": int(inside.sum())}
-            rows += [
-                HistoryRow(**common, epoch=epoch + 1, **_columns("loss", value), **_columns("quality", quality))
-                for epoch, (value, quality) in enumerate(zip(losses, qualities, strict=True))
-            ]
-    return rows
-
-
-def _columns(kind: str, values: np.ndarray) -> dict[str, Any]:
-    return {f"validation_{kind}": float(values[0]), f"validation_{kind}_error": float(values[1])}
-
-
-def _mean_and_error(values: Any) -> np.ndarray:
-    """Mean and standard error over the leading axis, ``[epochs, 2]``; no error of a single run."""
-    array = np.asarray(values, dtype=float)
-    spread = array.std(axis=0, ddof=1) if len(array) > 1 else np.full(array.shape[1], np.nan)
-    return np.stack([array.mean(axis=0), spread / len(array) ** 0.5], axis=1)
-
-
-def _index_rows(job: Job, domain: Domain, trained: TrainedRuns, split: SplitNumbers) -> list[IndexRow]:
-    """Predicted and true indices of the first split's test cohorts, for the run of its first weights that is chosen."""
-    model = trained.model(int(trained.select(shared=True)[0, 0]))
-    cohorts, problem = cast((domain.cohorts[split.test], domain.problem), np.dtype("float32"))
-    predicted = np.asarray(all_indices(jax.vmap(model)(cohorts.features), problem))
-    true = np.asarray(all_indices(cohorts.true_transitions, problem))
-    return [
-        IndexRow(
-            **job.labels(),
-            cohort=int(split.test[place[0]]),
-            arm=place[1],
-            state=place[2],
-            budget=int(cohorts.budget[place[0]]),
-            predicted_index=float(predicted[place]),
-            true_index=float(true[place]),
-        )
-        for place in np.ndindex(*true.shape)
-    ]
+def _to_test(
+    trained: TrainedRuns, protocol: Protocol, quality: Float[np.ndarray, " runs"]
+) -> Int[np.ndarray, " chosen"]:
+    """The runs that a selection can lead to, by loss or by quality, of each temperature; or all of them."""
+    everyone = np.arange(len(trained.best_epoch))
+    if protocol.evaluate == "all":
+        return everyone
+    chosen = [trained.select(shared=False).ravel()]
+    for worse in (trained.at_best("loss"), -quality) if np.isfinite(quality).any() else (trained.at_best("loss"),):
+        for number in np.unique(trained.setting.loss):
+            own = everyone[trained.setting.loss == number]
+            rates = trained.setting.learning_rate[own]
+            means = [np.mean(np.nan_to_num(worse[own][rates == rate], nan=np.inf)) for rate in np.unique(rates)]
+            chosen.append(own[rates == np.unique(rates)[np.argmin(means)]])
+    return np.unique(np.concatenate(chosen))

@@ -6,7 +6,16 @@ from typing import Any
 
 from armwise.data import Domain
 from armwise.errors import InvalidInputError
-from armwise.losses import DecDFL, Loss, MeanSquaredError, NegativeLogLikelihood, PriceDFL, SimDFL
+from armwise.losses import (
+    Annealed,
+    DecDFL,
+    Loss,
+    MeanSquaredError,
+    NegativeLogLikelihood,
+    PriceDFL,
+    SimDFL,
+    WarmStart,
+)
 from armwise.mixtures import CvxpyMixture, EntropyMixture, QuadraticMixture
 from armwise.models import Linear, MultiLayerPerceptron
 from armwise.training import TrainConfig
@@ -21,6 +30,8 @@ class LossFamily:
     tunes_temperature: bool = False
     trajectories: int = 0  # simulated in each gradient step
     compiled: bool = True  # cvxpylayers does not work inside jit
+    weight_decay: float | None = None  # of Adam, instead of the protocol's
+    calibrated: bool = False  # whether predicted indices are mapped onto the true ones of the training cohorts
 
 
 def _reference(regulariser: str) -> Callable[[float], Loss]:
@@ -33,6 +44,19 @@ def _entropy(temperature: float) -> Loss:
 
 def _beside(make: Callable[[float], Loss], weight: float) -> Callable[[float], Loss]:
     return lambda temperature: make(temperature) + weight * MeanSquaredError()
+
+
+def _after(first: Loss, make: Callable[[float], Loss], rate: float) -> Callable[[float], Loss]:
+    return lambda temperature: WarmStart(first, make(temperature), rate=rate)
+
+
+def _cooling(make: Callable[[float], Loss]) -> Callable[[float], Loss]:
+    return lambda temperature: Annealed(make(10 * temperature), make(temperature))
+
+
+def _three_budgets(temperature: float) -> Loss:
+    low, same, high = (DecDFL(EntropyMixture(temperature), budget_share=share) for share in (0.5, 1.0, 2.0))
+    return (low + same + high) * (1 / 3)
 
 
 # In the order of the paper's tables.
@@ -50,6 +74,13 @@ LOSSES: dict[str, LossFamily] = {
     "price": LossFamily("PriceDFL (not in the paper)", PriceDFL, True),
 }
 
+_BASES: dict[str, LossFamily] = {
+    "mse": LossFamily("MSE", LOSSES["mse"].make),
+    "dec": LossFamily("DEC-DFL", _entropy, True),
+    "price": LossFamily("PriceDFL", PriceDFL, True),
+}
+_DECISIONS = {name: _BASES[name] for name in ("dec", "price")}
+
 # What the study of recipes adds: each tunes its temperature; the number is the weight of the squared error beside it.
 RECIPES: dict[str, LossFamily] = {
     "price-1": LossFamily("PriceDFL, one price", lambda t: PriceDFL(t, budget_shares=(1.0,)), True),
@@ -65,6 +96,39 @@ RECIPES: dict[str, LossFamily] = {
     "dec-threshold": LossFamily(
         "DEC-DFL, threshold policies", lambda t: DecDFL(EntropyMixture(t), policies="threshold"), True
     ),
+    "price-threshold": LossFamily("PriceDFL, threshold policies", lambda t: PriceDFL(t, policies="threshold"), True),
+    "dec-budgets": LossFamily("DEC-DFL, budgets B/2, B and 2B", _three_budgets, True),
+    **{
+        f"{early}-then-{name}{suffix}": LossFamily(
+            f"{early.upper()}, then {base.label}{words}", _after(LOSSES[early].make(0.0), base.make, rate), True
+        )
+        for early in ("mse", "nll")
+        for name, base in _DECISIONS.items()
+        for suffix, words, rate in (("", "", 1.0), ("-slow", " at a tenth of the rate", 0.1))
+    },
+    **{
+        f"{name}-annealed": LossFamily(f"{base.label}, temperature from 10 × to 1 ×", _cooling(base.make), True)
+        for name, base in _DECISIONS.items()
+    },
+    "dec-spread": LossFamily(
+        "DEC-DFL, temperature in spreads of returns", lambda t: DecDFL(EntropyMixture(t), unit="spread"), True
+    ),
+    "price-spread": LossFamily(
+        "PriceDFL, temperature in spreads of returns", lambda t: PriceDFL(t, unit="spread"), True
+    ),
+    **{
+        f"{name}-decay{decay:g}": dataclasses.replace(
+            base, label=f"{base.label}, weight decay {decay:g}", weight_decay=decay
+        )
+        for name, base in _BASES.items()
+        for decay in (0.1, 1.0)
+    },
+    **{
+        f"{name}-calibrated": dataclasses.replace(base, label=f"{base.label}, calibrated indices", calibrated=True)
+        for name, base in (
+            _BASES | {"price+3mse": LossFamily("PriceDFL + 3 MSE", _beside(PriceDFL, 3.0), True)}
+        ).items()
+    },
 }
 
 # Table 2's sizes: hidden width and number of hidden layers; none for the linear model.
@@ -90,6 +154,7 @@ class Protocol:
         seed: of weights, orders and luck.
         select_by: what the best epoch is best by on the validation cohorts, the "loss" or the "quality".
         weight_decay: of Adam.
+        validate_every: epochs between two looks at the validation cohorts.
     """
 
     num_splits: int = 10
@@ -106,6 +171,7 @@ class Protocol:
     seed: int = 0
     select_by: str = "loss"
     weight_decay: float = 0.0
+    validate_every: int = 1
 
     def __post_init__(self) -> None:
         if self.evaluate not in ("all", "selected"):
@@ -117,15 +183,16 @@ class Protocol:
             return [family.make(0.0)], [None]
         return [family.make(temperature) for temperature in self.temperatures], list(self.temperatures)
 
-    def config(self, block_size: int = 10) -> TrainConfig:
-        """The settings of each training run."""
+    def config(self, family: LossFamily | None = None) -> TrainConfig:
+        """The settings of each training run, of a loss that may have some of its own."""
+        own_decay = None if family is None else family.weight_decay
         return TrainConfig(
             num_epochs=self.num_epochs,
             quality=self.quality,
             quality_trajectories=self.quality_trajectories,
-            block_size=block_size,
             select_by=self.select_by,
-            weight_decay=self.weight_decay,
+            weight_decay=self.weight_decay if own_decay is None else own_decay,
+            validate_every=self.validate_every,
         )
 
 

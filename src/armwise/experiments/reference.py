@@ -76,11 +76,16 @@ def _run(
     problem: Problem,
     tick: Callable[[int], None],
 ) -> tuple[Any, int, History]:
-    """One run: the model of the best epoch, which that was, and the losses by epoch."""
+    """One run: the model of the best epoch, which that was, and the losses by epoch.
+
+    Some of cvxpylayers' gradients are NaN. No problem can be solved at weights that are, so a run that meets one ends
+    there, as one that diverged: it keeps its best epoch so far.
+    """
     rate, num_epochs = settings
     optimiser = optax.adam(rate)
     state, best, best_epoch = optimiser.init(eqx.filter(model, eqx.is_inexact_array)), model, 0
-    train_losses, validation_losses = [], []
+    train_losses: list[Any] = []
+    validation_losses: list[Any] = []
     prepared = {int(number): _prepare(loss, cohorts[int(number)], problem) for side in sides[:2] for number in side}
 
     def value(model: Any, number: int) -> Any:
@@ -91,6 +96,8 @@ def _run(
         values = []
         for number in np.asarray(jax.random.permutation(order_key, jnp.asarray(sides.train))).tolist():
             current, gradient = eqx.filter_value_and_grad(value)(model, number)
+            if not all(bool(jnp.isfinite(leaf).all()) for leaf in jax.tree.leaves(gradient)):
+                return best, best_epoch, _history(train_losses, validation_losses, num_epochs)
             updates, state = optimiser.update(gradient, state)
             model = eqx.apply_updates(model, updates)
             values.append(float(current))
@@ -99,9 +106,15 @@ def _run(
         if validation_losses[-1] == min(validation_losses):
             best, best_epoch = model, epoch + 1
         tick(1)
-    missing = np.full(num_epochs, np.nan)
-    history: tuple[Any, Any, Any] = (np.array(train_losses), np.array(validation_losses), missing)
-    return best, best_epoch, History(*history)
+    return best, best_epoch, _history(train_losses, validation_losses, num_epochs)
+
+
+def _history(train_losses: list[Any], validation_losses: list[Any], num_epochs: int) -> History:
+    """The losses by epoch, NaN after the run has ended; no quality is measured."""
+    columns: list[Any] = [
+        np.array(values + [np.nan] * (num_epochs - len(values))) for values in (train_losses, validation_losses, [])
+    ]
+    return History(*columns)
 
 
 def _prepare(loss: Loss, cohort: Cohorts, problem: Problem) -> Any:

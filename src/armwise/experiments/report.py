@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from armwise.experiments import claims, recipe, tables
+from armwise.experiments.columns import columns_table
 from armwise.experiments.reproduce import FIGURES, run_rows, summaries, times
 from armwise.experiments.results import RunRow, group_by, read_folder, read_page
 from armwise.experiments.sensitivity import DOMAINS, variants
@@ -112,6 +113,7 @@ SECTIONS: dict[str, Callable[[Path], str]] = {
     "chosen": _chosen,
     "table2": _table_2,
     "figure2a": _figure_2a,
+    "columns": columns_table,
     "claims": _claims,
     "sensitivity": _sensitivity,
     "provenance": _provenance,

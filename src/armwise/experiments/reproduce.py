@@ -10,14 +10,16 @@ from armwise.data import Domain
 from armwise.errors import InvalidInputError
 from armwise.experiments import figures, tables
 from armwise.experiments.domains import available_domains, make_domain
-from armwise.experiments.jobs import EXTRAS, Job, run_job
+from armwise.experiments.jobs import EXTRAS, run_job
+from armwise.experiments.origins import origins
 from armwise.experiments.protocol import LOSSES, MODELS, PAPER_PROTOCOL, QUICK_PROTOCOL, Protocol
 from armwise.experiments.provenance import provenance
 from armwise.experiments.results import HistoryRow, IndexRow, RunRow, read_folder, read_rows, write_page, write_rows
+from armwise.experiments.rows import Job
 from armwise.experiments.summary import Summary, summarise
 from armwise.experiments.times import TimeRow, epoch_times
 
-RUNS, TIMES, FIGURES = "runs", "times", "figures"
+RUNS, TIMES, FIGURES = "runs", "times.csv", "figures"
 DECOMPOSED_TITLE = "Normalised decomposed test quality:\n\n"
 
 # What the full protocol would take days for is run with less of it; the rows say so.
@@ -38,10 +40,11 @@ REDUCED_FIVE_STATES: dict[str, Protocol] = {
     if name != "sim-1000"
 }
 QUICK_REDUCED: dict[str, Protocol] = {
-    "sim-100": dataclasses.replace(QUICK_PROTOCOL, learning_rates=(1e-2,), num_epochs=3)
+    name: dataclasses.replace(QUICK_PROTOCOL, learning_rates=(1e-2,), num_epochs=epochs)
+    for name, epochs in (("sim-10", 5), ("sim-100", 2))
 }
 QUICK_MODELS = ("linear", "2x64")
-QUICK_SIZES = (20, 10, 10)  # cohorts to train, validate and test on, at most
+QUICK_SIZES = (10, 5, 5)  # cohorts to train, validate and test on, at most
 QUICK_LOSSES = tuple(name for name, family in LOSSES.items() if family.compiled and family.trajectories < 1000)
 
 
@@ -50,7 +53,7 @@ class Setup:
     """What to run and where to keep it.
 
     Attributes:
-        folder: where results go: ``runs/``, ``times/`` and ``figures/``.
+        folder: where results go: ``runs/``, ``times.csv`` and ``figures/``.
         domains: how to make each domain.
         protocol: how much to run.
         reduced: another protocol for some losses.
@@ -59,6 +62,7 @@ class Setup:
         progress: whether to show bars; by default on a terminal.
         say: told of each job as it begins.
         is_quick: whether to measure what figures need only when a figure is asked for.
+        only_shows: whether to run nothing and show what the folder has, whatever its protocol.
     """
 
     folder: Path
@@ -70,6 +74,7 @@ class Setup:
     progress: bool | None = None
     say: Callable[[str], None] = lambda _: None
     is_quick: bool = False
+    only_shows: bool = False
 
     def protocol_for(self, job: Job, domain: Domain, needs: Collection[str] = EXTRAS) -> Protocol:
         """The protocol of a job, with the extras that are needed, where they are cheap."""
@@ -91,6 +96,7 @@ def make_setup(
     data: str | os.PathLike[str] | None = None,
     *,
     quick: bool = False,
+    only_shows: bool = False,
     progress: bool | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Setup:
@@ -99,14 +105,15 @@ def make_setup(
     Args:
         folder: where results go.
         data: the folder that holds the public data, ``oulad`` and ``ctn0094``; without it these are left out.
-        quick: 2 splits, 1 initialisation, 2 learning rates, 10 epochs and at most 20, 10 and 10 cohorts of each domain,
+        quick: 2 splits, 1 initialisation, 2 learning rates, 10 epochs and at most 10, 5 and 5 cohorts of each domain,
             without the slowest losses (cvxpylayers, SIM-DFL with 1,000 trajectories).
+        only_shows: run nothing: show what the folder has.
         progress: whether to show bars; by default on a terminal.
         say: told of each job as it begins.
     """
     domains = {name: _maker(name, data, quick) for name in available_domains(data)}
     if not quick:
-        return Setup(Path(folder), domains, progress=progress, say=say)
+        return Setup(Path(folder), domains, progress=progress, say=say, only_shows=only_shows)
     return Setup(Path(folder), domains, QUICK_PROTOCOL, QUICK_REDUCED, QUICK_LOSSES, QUICK_MODELS, progress, say, True)
 
 
@@ -114,29 +121,35 @@ def table1(setup: Setup) -> str:
     """Table 1: run what is missing, and both its halves as Markdown."""
     _run(setup, list(setup.domains), ("linear",), setup.losses)
     known = summaries(setup.folder)
-    return tables.table_1(known) + "\n" + DECOMPOSED_TITLE + tables.table_1(known, "decomposed")
+    both = tables.table_1(known) + "\n" + DECOMPOSED_TITLE + tables.table_1(known, "decomposed")
+    return both + "\n" + origins(setup.folder / RUNS, ("linear",))
 
 
 def table2(setup: Setup) -> str:
     """Table 2: run what is missing, and the table as Markdown. cvxpylayers is left out: it is the fast mixtures'."""
     losses = tuple(loss for loss in setup.losses if LOSSES[loss].compiled and loss != "sim-1000")
     _run(setup, setup.real_world(), setup.models, losses)
-    return tables.table_2(summaries(setup.folder))
+    return tables.table_2(summaries(setup.folder)) + "\n" + origins(setup.folder / RUNS, setup.models)
 
 
 def figure2a(setup: Setup) -> str:
     """Figure 2a: time an epoch of every loss on every domain, and the table as Markdown."""
-    for name, make in setup.domains.items():
-        path = setup.folder / TIMES / f"{name}.csv"
-        if not path.with_suffix(".json").exists():
-            start = time.perf_counter()
-            write_rows(path, epoch_times(name, make(), setup.losses, progress=setup.progress))
+    path, start = setup.folder / TIMES, time.perf_counter()
+    known = times(setup.folder)
+    for name, make in {} if setup.only_shows else setup.domains.items():
+        missing = [loss for loss in setup.losses if (name, loss) not in {(row.domain, row.loss) for row in known}]
+        if missing:
+            setup.say(f"timing {name}")
+            known += epoch_times(name, make(), missing, progress=setup.progress)
+            write_rows(path, known)
             write_page(path.with_suffix(".json"), provenance(time.perf_counter() - start))
-    return tables.figure_2a(times(setup.folder))
+    return tables.figure_2a(known)
 
 
 def figure2b(setup: Setup) -> str:
     """Figure 2b: run what is missing, and draw it."""
+    if drawn := _drawn(setup, "figure2b"):
+        return drawn
     losses = tuple(loss for loss in setup.losses if LOSSES[loss].compiled)
     _run(setup, setup.real_world(), ("linear",), losses, ("quality",))
     history = read_folder(setup.folder / RUNS / "history", HistoryRow)
@@ -146,6 +159,8 @@ def figure2b(setup: Setup) -> str:
 
 def figure3(setup: Setup) -> str:
     """Figure 3: run what is missing, and draw it for the domain in the shape of the paper's."""
+    if drawn := _drawn(setup, "figure3"):
+        return drawn
     domain = setup.real_world()[0]
     losses = tuple(loss for loss in setup.losses if loss in figures.PANELS)
     _run(setup, [domain], ("linear",), losses, ("keep_indices",))
@@ -187,13 +202,26 @@ def summaries(folder: Path) -> list[Summary]:
 
 def times(folder: Path) -> list[TimeRow]:
     """All times in a folder of results."""
-    return [row for path in sorted((folder / TIMES).glob("*.csv")) for row in read_rows(path, TimeRow)]
+    return read_rows(folder / TIMES, TimeRow) if (folder / TIMES).exists() else []
+
+
+def has_results(folder: Path) -> bool:
+    """Whether the folder has finished parts, such as those that a clone comes with."""
+    return any((folder / RUNS).glob("*.json"))
+
+
+def _drawn(setup: Setup, name: str) -> str:
+    """The files of a figure that is there already, where nothing is to be run."""
+    paths = [setup.folder / FIGURES / f"{name}.{kind}" for kind in ("svg", "png")]
+    return "".join(f"{path}\n" for path in paths) if setup.only_shows and all(path.exists() for path in paths) else ""
 
 
 def _run(
     setup: Setup, domains: list[str], models: tuple[str, ...], losses: tuple[str, ...], needs: tuple[str, ...] = ()
 ) -> None:
     """Run the jobs that are missing."""
+    if setup.only_shows:
+        return
     jobs = [Job(name, loss, model) for name in domains for model in models for loss in losses]
     folder = setup.folder / RUNS
     domains_made: dict[str, Domain] = {}

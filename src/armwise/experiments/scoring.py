@@ -51,6 +51,7 @@ def score(
     domain: Domain,
     tests: Sequence[Int[np.ndarray, " cohorts"]],
     *,
+    maps: Float[np.ndarray, "runs states 2"] | None = None,
     num_trajectories: int = 1000,
     horizon: int | None = None,
     seed: int = 0,
@@ -63,6 +64,7 @@ def score(
         split: which split each run belongs to.
         domain: where the cohorts and the problem come from.
         tests: the numbers of each split's test cohorts, all of the same length.
+        maps: slope and intercept by which each run's predicted indices are changed, from ``fit_maps``; joint only.
         num_trajectories: simulated runs of each cohort.
         horizon: steps of each; by default until the discount makes the rest negligible.
         seed: of the luck that all runs of a split share.
@@ -71,19 +73,35 @@ def score(
     test = _Test(domain, tests, num_trajectories, check_horizon(horizon, domain.problem), seed)
     # A few runs are filled up to eight, so that small jobs of any size are one compiled program.
     size = min(test.runs_at_once(), max(8, len(split)))
-    starts = range(0, len(split), size)
     parts = []
-    with progress_bar("test cohorts", len(starts), progress) as tick:
-        for start in starts:
-            inside = np.minimum(np.arange(start, start + size), len(split) - 1)
-            chunk = jax.tree.map(lambda leaf, inside=inside: leaf[inside] if eqx.is_array(leaf) else leaf, models)
-            parts.append([np.asarray(returns) for returns in test.achieved(chunk, jnp.asarray(split[inside]))])
+    with progress_bar("test cohorts", -(-len(split) // size), progress) as tick:
+        for inside in chunks(len(split), size):
+            own = None if maps is None else jnp.asarray(maps[inside], jnp.float32)
+            returns = test.achieved(take(models, inside), jnp.asarray(split[inside]), own)
+            parts.append([np.asarray(kind) for kind in returns])
             tick(1)
     joint, decomposed = (np.concatenate(kind)[: len(split)] for kind in zip(*parts, strict=True))
     return BothScores(
         Scores(joint, *(part[split] for part in test.joint_bounds())),
         Scores(decomposed, *(part[split] for part in test.decomposed_bounds())),
     )
+
+
+def chunks(num_runs: int, size: int) -> list[Int[np.ndarray, " size"]]:
+    """The numbers of runs in chunks of one size; the last is filled up with the last run."""
+    return [np.minimum(np.arange(start, start + size), num_runs - 1) for start in range(0, num_runs, size)]
+
+
+def take(models: Any, runs: Int[np.ndarray, " chunk"]) -> Any:
+    """Some of the runs' models."""
+    return jax.tree.map(lambda leaf: leaf[runs] if eqx.is_array(leaf) else leaf, models)
+
+
+def runs_at_once(num_cohorts: int, cohorts: Cohorts) -> int:
+    """How many runs' predictions for so many cohorts fit in the memory meant for them."""
+    of_run = num_cohorts * int(np.prod(cohorts.true_transitions.shape[1:]))
+    bound = _CPU_PREDICTIONS if jax.default_backend() == "cpu" else _ACCELERATOR_PREDICTIONS
+    return max(1, bound // of_run)
 
 
 class _Test:
@@ -98,15 +116,15 @@ class _Test:
         self.num_trajectories, self.steps = num_trajectories, steps
 
     def runs_at_once(self) -> int:
-        """How many runs' predictions fit in the memory meant for them."""
-        of_run = self.numbers.shape[1] * int(np.prod(self.cohorts.true_transitions.shape[1:]))
-        bound = _CPU_PREDICTIONS if jax.default_backend() == "cpu" else _ACCELERATOR_PREDICTIONS
-        return max(1, bound // of_run)
+        """How many runs' predictions fit in memory."""
+        return runs_at_once(self.numbers.shape[1], self.cohorts)
 
-    def achieved(self, models: Any, split: Int[Array, " runs"]) -> tuple[Array, Array]:
+    def achieved(
+        self, models: Any, split: Int[Array, " runs"], maps: Float[Array, "runs states 2"] | None
+    ) -> tuple[Array, Array]:
         """Joint and decomposed returns ``[runs, cohorts]`` of acting on the models' predictions."""
         dynamic, static = eqx.partition(models, eqx.is_array)
-        arguments = (dynamic, self.numbers[split], self.keys[split], self.cohorts, self.problem)
+        arguments = (dynamic, maps, self.numbers[split], self.keys[split], self.cohorts, self.problem)
         return _achieved(*arguments, static, self.num_trajectories, self.steps)
 
     def joint_bounds(self) -> tuple[np.ndarray, np.ndarray]:
@@ -127,6 +145,7 @@ def _as_numpy(arrays: tuple[Array, Array]) -> tuple[np.ndarray, np.ndarray]:
 @eqx.filter_jit
 def _achieved(
     dynamic: Any,
+    maps: Float[Array, "runs states 2"] | None,
     numbers: Int[Array, "runs cohorts"],
     keys: Key[Array, "runs cohorts"],
     cohorts: Cohorts,
@@ -135,14 +154,25 @@ def _achieved(
     num_trajectories: int,
     steps: int,
 ) -> tuple[Float[Array, "runs cohorts"], Float[Array, "runs cohorts"]]:
-    def predict(weights: Any, own: Int[Array, " cohorts"]) -> Float[Array, "cohorts arms states actions states"]:
+    predicted = predict(dynamic, numbers, cohorts, static)
+    indices = all_indices(predicted, problem)
+    if maps is not None:
+        slope, intercept = (maps[:, None, None, :, part] for part in range(2))
+        indices = slope * indices + intercept
+    joint = _simulated(keys, indices, numbers, cohorts, problem, num_trajectories, steps)
+    return joint, _decomposed(predicted, numbers, cohorts, problem)
+
+
+def predict(
+    dynamic: Any, numbers: Int[Array, "runs cohorts"], cohorts: Cohorts, static: Any
+) -> Float[Array, "runs cohorts arms states actions states"]:
+    """What each run's model predicts for its cohorts."""
+
+    def of_run(weights: Any, own: Int[Array, " cohorts"]) -> Float[Array, "cohorts arms states actions states"]:
         model = eqx.combine(weights, static)
         return over_cohorts(model, jax.tree.map(lambda leaf: leaf[own], cohorts.features), cohorts.num_arms)
 
-    predicted = jax.vmap(predict)(dynamic, numbers)
-    indices = all_indices(predicted, problem)
-    joint = _simulated(keys, indices, numbers, cohorts, problem, num_trajectories, steps)
-    return joint, _decomposed(predicted, numbers, cohorts, problem)
+    return jax.vmap(of_run)(dynamic, numbers)
 
 
 def all_indices(

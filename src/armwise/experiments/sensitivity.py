@@ -6,8 +6,9 @@ from typing import Any
 
 from armwise.errors import InvalidInputError
 from armwise.experiments.domains import make_domain
-from armwise.experiments.jobs import Job, run_job
+from armwise.experiments.jobs import run_job
 from armwise.experiments.protocol import PAPER_PROTOCOL, QUICK_PROTOCOL, Protocol
+from armwise.experiments.rows import Job
 
 DOMAINS = ("synthetic-2", "synthetic-5")
 LOSSES = ("nll", "mse", "fast-entropy")

@@ -1,7 +1,7 @@
 """Figure 2a: the time of a training epoch of every loss, on the domains themselves.
 
 An epoch is one pass over the training cohorts of the first split, one gradient step each, one run alone, validation
-left out. Compilation is left out too; cvxpylayers is timed step by step.
+left out. Compilation is left out too. cvxpylayers cannot be compiled; its epoch is reckoned from a few of its steps.
 """
 
 import dataclasses
@@ -14,20 +14,23 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from armwise.data import Domain, SplitNumbers
+from armwise.data import Cohorts, Domain
 from armwise.experiments.protocol import LossFamily, check_loss, model_maker
 from armwise.experiments.provenance import hardware
-from armwise.experiments.reference import train_step_by_step
+from armwise.losses import Loss
+from armwise.rmab import Problem
 from armwise.training import TrainConfig
 from armwise.training.engine import advance_one, cast, make_material, progress_bar
-from armwise.training.run import Run, first_state
+from armwise.training.run import Run, State, first_state
 
 TEMPERATURE, RATE = 0.1, 1e-2
+SOLVER_STEPS = 2
+_SLOW_STEP = 20.0  # seconds after which one step of a solver is enough
 
 
 @dataclasses.dataclass(frozen=True)
 class TimeRow:
-    """The time of one epoch: the median of some repeats, each of some epochs."""
+    """The time of one epoch: the median of some repeats, each of some gradient steps."""
 
     domain: str
     loss: str
@@ -35,7 +38,7 @@ class TimeRow:
     fastest: float
     slowest: float
     num_repeats: int
-    num_epochs: int  # in each repeat
+    num_steps: int  # in each repeat
     num_cohorts: int
     num_arms: int
     hardware: str
@@ -57,49 +60,72 @@ def epoch_times(
     rows = []
     with progress_bar(f"timing, {name}", len(names), progress) as tick:
         for loss in names:
-            seconds, num_epochs = _measure(check_loss(loss), domain, long)
-            sizes = (domain.sizes[0], domain.cohorts.num_arms)
-            spread = (statistics.median(seconds), min(seconds), max(seconds))
-            rows.append(TimeRow(name, loss, *spread, len(seconds), num_epochs, *sizes, hardware()))
+            rows.append(_row(name, loss, domain, long))
             tick(1)
     return rows
 
 
-def _measure(family: LossFamily, domain: Domain, long: float) -> tuple[list[float], int]:
-    """Seconds per epoch of each repeat, and the epochs in each."""
-    run = _compiled_epochs(family, domain) if family.compiled else _plain_epochs(family, domain)
-    once = _seconds(run, 1)  # compiles, or builds the solver's layer
-    once = min(once, _seconds(run, 1)) if once < 60 * long else once
-    num_epochs = max(1, min(100, round(long / once)))
-    repeats = 5 if once < 5 * long else 1
-    return [_seconds(run, num_epochs) / num_epochs for _ in range(repeats)], num_epochs
+def compiled_epochs(
+    loss: Loss, cohorts: Cohorts, model: Any, problem: Problem, *, most: int = 100
+) -> Callable[[int], State]:
+    """A function that trains by the loss for so many epochs, in ``train``'s own compiled program, and keeps nothing.
 
-
-def _seconds(run: Callable[[int], Any], num_epochs: int) -> float:
-    start = time.perf_counter()
-    jax.block_until_ready(run(num_epochs))
-    return time.perf_counter() - start
-
-
-def _compiled_epochs(family: LossFamily, domain: Domain) -> Callable[[int], Any]:
-    config = TrainConfig(num_epochs=100)
-    model = cast(model_maker("linear", domain)(jax.random.key(0)), config.dtype)
-    weights, frozen = eqx.partition(model, eqx.is_inexact_array)
-    material = make_material(domain.cohorts, [family.make(TEMPERATURE)], frozen, domain.problem, config)
-    train = jnp.asarray(domain.split_numbers(0).train)
-    run = Run(jax.random.key(1), jnp.float32(RATE), jnp.zeros((), int), train, train[:0])
+    Args:
+        loss: to train by.
+        cohorts: one gradient step for each in an epoch.
+        model: with its first weights, from which every call begins.
+        problem: rewards, discount, first states and costs.
+        most: epochs that a call may ask for.
+    """
+    config = TrainConfig(num_epochs=most)
+    weights, frozen = eqx.partition(cast(model, config.dtype), eqx.is_inexact_array)
+    material = make_material(cohorts, [loss], frozen, problem, config)
+    numbers = jnp.arange(cohorts.num_cohorts)
+    run = Run(jax.random.key(1), jnp.float32(RATE), jnp.zeros((), int), numbers, numbers[:0])
     state = first_state(weights, config)
     return lambda num_epochs: advance_one(state, run, material, config, jnp.asarray(num_epochs))
 
 
-def _plain_epochs(family: LossFamily, domain: Domain) -> Callable[[int], Any]:
-    numbers = domain.split_numbers(0)
-    # One validation cohort, since the plain loop wants something to choose by: one solve more per epoch.
-    split = SplitNumbers(numbers.train, numbers.train[:1], numbers.test)
+def solver_steps(loss: Loss, cohorts: Cohorts, model: Any, problem: Problem) -> Callable[[int], list[Any]]:
+    """A function that computes the gradients of so many steps through a solver that cannot be compiled.
 
-    def run(num_epochs: int) -> Any:
-        grid: dict[str, Any] = {"splits": [split], "num_initialisations": 1, "learning_rates": [RATE]}
-        what = (jax.random.key(0), domain.cohorts, [family.make(TEMPERATURE)], model_maker("linear", domain))
-        return train_step_by_step(*what, num_epochs, problem=domain.problem, **grid).history.train_loss
+    All at the first weights: some of its gradients are NaN, and no problem can be solved at weights that are.
+    """
+    cohorts, problem, model = cast((cohorts, problem, model), jnp.dtype("float32"))
+    gradient = eqx.filter_grad(lambda model, features, prepared: loss(model(features), prepared))
+    arguments = [
+        (own.features, loss.prepare(own.true_transitions, problem, own.budget))
+        for own in (cohorts[number] for number in range(min(SOLVER_STEPS, cohorts.num_cohorts)))
+    ]
+    return lambda num_steps: [gradient(model, *arguments[step % len(arguments)]) for step in range(num_steps)]
 
-    return run
+
+def _row(name: str, loss: str, domain: Domain, long: float) -> TimeRow:
+    seconds, num_steps = _measure(check_loss(loss), domain, long)
+    num_cohorts = domain.sizes[0]
+    of_epoch = [value * num_cohorts / num_steps for value in seconds]
+    spread = (statistics.median(of_epoch), min(of_epoch), max(of_epoch))
+    return TimeRow(name, loss, *spread, len(seconds), num_steps, num_cohorts, domain.cohorts.num_arms, hardware())
+
+
+def _measure(family: LossFamily, domain: Domain, long: float) -> tuple[list[float], int]:
+    """Seconds of each repeat, and the gradient steps in each."""
+    cohorts = domain.cohorts[domain.split_numbers(0).train]
+    what = (family.make(TEMPERATURE), cohorts, model_maker("linear", domain)(jax.random.key(0)), domain.problem)
+    if not family.compiled:
+        steps = solver_steps(*what)
+        first = _seconds(steps, 1)  # builds the solver's layer
+        num_steps = SOLVER_STEPS if first < _SLOW_STEP else 1
+        return [_seconds(steps, num_steps) for _ in range(2 if first < _SLOW_STEP else 1)], num_steps
+    run = compiled_epochs(*what)
+    _seconds(run, 1)  # compiles
+    once = _seconds(run, 1)
+    num_epochs = max(1, min(100, round(long / once)))
+    repeats = 5 if once < 5 * long else 1
+    return [_seconds(run, num_epochs) for _ in range(repeats)], num_epochs * cohorts.num_cohorts
+
+
+def _seconds(run: Callable[[int], Any], number: int) -> float:
+    start = time.perf_counter()
+    jax.block_until_ready(run(number))
+    return time.perf_counter() - start

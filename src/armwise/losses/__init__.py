@@ -2,8 +2,20 @@
 
 from armwise.losses.accuracy import MeanSquaredError, NegativeLogLikelihood
 from armwise.losses.dec_dfl import DecDFL
-from armwise.losses.loss import Loss, WeightedSum
+from armwise.losses.loss import Lesson, Loss, WeightedSum
 from armwise.losses.price_dfl import PriceDFL
 from armwise.losses.sim_dfl import SimDFL
+from armwise.losses.stages import Annealed, WarmStart
 
-__all__ = ["DecDFL", "Loss", "MeanSquaredError", "NegativeLogLikelihood", "PriceDFL", "SimDFL", "WeightedSum"]
+__all__ = [
+    "Annealed",
+    "DecDFL",
+    "Lesson",
+    "Loss",
+    "MeanSquaredError",
+    "NegativeLogLikelihood",
+    "PriceDFL",
+    "SimDFL",
+    "WarmStart",
+    "WeightedSum",
+]

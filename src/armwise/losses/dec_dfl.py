@@ -4,6 +4,7 @@
 with ``CvxpyMixture`` its DEC-DFL.
 """
 
+import dataclasses
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -18,6 +19,7 @@ from armwise.rmab import Problem, all_policies, policy_returns, threshold_polici
 from armwise.rmab.checks import ArrayLike, check_budget, check_transitions
 
 POLICY_SETS = ("all", "threshold")
+UNITS = ("return", "spread")
 
 
 class PreparedReturns(NamedTuple):
@@ -30,6 +32,7 @@ class PreparedReturns(NamedTuple):
     spend: Float[Array, "policies arms"]  # J̄ under the true transitions: what it really spends
     discounted_budget: Float[Array, ""]
     measured: Any  # what the mixture has to know of the true spend and the budget
+    unit: Float[Array, ""] | None  # of the temperature; None where it is a return's
     problem: Problem
 
     @property
@@ -56,11 +59,17 @@ class DecDFL(Loss):
         mixture: the decision layer, such as ``EntropyMixture(0.1)``.
         constraint: under which transitions the mixture keeps to the budget, "true" or "predicted".
         policies: which per-arm policies are mixed: "all" 2^S of them, or the S + 1 "threshold" policies.
+        budget_share: train as if there were this multiple of the budget. A loss for several budgets at once is a sum
+            of such: ``0.5 * DecDFL(mixture, budget_share=0.5) + 0.5 * DecDFL(mixture, budget_share=2.0)``.
+        unit: what the mixture's temperature is measured in: a "return", as in the paper, or the "spread" of the true
+            returns of an arm's policies, whatever the size of the rewards.
     """
 
     mixture: Mixture
     constraint: str = eqx.field(static=True, default="true")
     policies: str = eqx.field(static=True, default="all")
+    budget_share: float = eqx.field(static=True, default=1.0)
+    unit: str = eqx.field(static=True, default="return")
 
     def __check_init__(self) -> None:
         if not isinstance(self.mixture, Mixture):
@@ -68,9 +77,12 @@ class DecDFL(Loss):
         for name, value, allowed in (
             ("constraint", self.constraint, ("true", "predicted")),
             ("policies", self.policies, POLICY_SETS),
+            ("unit", self.unit, UNITS),
         ):
             if value not in allowed:
                 raise InvalidInputError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}.")
+        if not 0 < self.budget_share < float("inf"):
+            raise InvalidInputError(f"budget_share must be a finite number above 0, not {self.budget_share}.")
 
     def prepare(
         self,
@@ -85,9 +97,11 @@ class DecDFL(Loss):
         del counts, ids
         true = check_transitions(true_transitions)
         rewards, spend = policy_returns(true, problem, policy_set(self.policies, true))
-        discounted = check_budget(budget).astype(true.dtype) / (1 - problem.discount.astype(true.dtype))
+        share = jnp.asarray(self.budget_share, true.dtype)
+        discounted = share * check_budget(budget).astype(true.dtype) / (1 - problem.discount.astype(true.dtype))
         measured = self.mixture.measure(spend, discounted) if self.constraint == "true" else None
-        return PreparedReturns(rewards.T, spend.T, discounted, measured, problem)
+        unit = spread(rewards) if self.unit == "spread" else None
+        return PreparedReturns(rewards.T, spend.T, discounted, measured, unit, problem)
 
     def __call__(
         self, predicted_transitions: ArrayLike, prepared: PreparedReturns, key: PRNGKeyArray | None = None
@@ -105,11 +119,23 @@ class DecDFL(Loss):
         check_same_shape(
             "returns of predicted_transitions", rewards.shape, "those prepared", prepared.budget_returns.shape
         )
+        if prepared.unit is not None:
+            # A temperature in other units is returns in these units: the same mixture, at a price in these units.
+            rewards = rewards / prepared.unit
         if self.constraint == "predicted":
-            return self.mixture(rewards, spend, prepared.discounted_budget)
-        return self.mixture.solve_measured(
-            rewards, prepared.budget_returns, prepared.discounted_budget, prepared.measured
-        )
+            solution = self.mixture(rewards, spend, prepared.discounted_budget)
+        else:
+            known = (prepared.budget_returns, prepared.discounted_budget, prepared.measured)
+            solution = self.mixture.solve_measured(rewards, *known)
+        if prepared.unit is None:
+            return solution
+        in_returns = {name: getattr(solution, name) * prepared.unit for name in ("budget_price", "gap")}
+        return dataclasses.replace(solution, **in_returns)
+
+
+def spread(returns: Float[Array, "arms policies"]) -> Float[Array, ""]:
+    """How far apart the returns of an arm's policies are: their standard deviation, averaged over arms; never 0."""
+    return jnp.maximum(jnp.mean(jnp.std(returns, axis=-1)), jnp.finfo(returns.dtype).tiny)
 
 
 def policy_set(

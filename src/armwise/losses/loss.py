@@ -5,17 +5,31 @@ are to be minimised: decision-focused losses are the negative of a return.
 """
 
 import abc
-from typing import Any
+from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import jax.typing
-from jaxtyping import Array, Float, PRNGKeyArray
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
 from armwise.errors import InvalidInputError
 from armwise.rmab import Problem
 from armwise.rmab.checks import ArrayLike, as_float_array, check_finite
+
+
+class Lesson(NamedTuple):
+    """What an epoch is trained by; a loss that does not change with the epochs teaches by itself, always.
+
+    Attributes:
+        loss: to minimise in this epoch.
+        rate: times the learning rate.
+        begins: whether the optimiser forgets what came before, because a new stage begins.
+    """
+
+    loss: "Loss"
+    rate: float | Float[Array, ""] = 1.0
+    begins: bool | Bool[Array, ""] = False
 
 
 class Loss(eqx.Module):
@@ -60,6 +74,11 @@ class Loss(eqx.Module):
             key: a random key; only losses that simulate need it.
         """
 
+    def lesson(self, epoch: Int[Array, ""], num_epochs: int) -> Lesson:
+        """What to train by in this epoch of so many, counted from 0; validation is by the loss itself."""
+        del epoch, num_epochs
+        return Lesson(self)
+
     def __mul__(self, weight: jax.typing.ArrayLike) -> "WeightedSum":
         """The loss times a number."""
         return WeightedSum((self,), (weight,))
@@ -85,6 +104,12 @@ class WeightedSum(Loss):
             raise InvalidInputError(f"{len(self.losses)} losses need as many weights, not {len(self.weights)}.")
         for weight in self.weights:
             check_finite("weight", as_float_array("weight", weight))
+        for loss in self.losses:
+            if type(loss).lesson is not Loss.lesson:
+                name = type(loss).__name__
+                raise InvalidInputError(
+                    f"{name} changes with the epochs and cannot be part of a sum: put the sum into it."
+                )
 
     def prepare(
         self,

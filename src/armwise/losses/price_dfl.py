@@ -21,7 +21,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from armwise.errors import InvalidInputError
-from armwise.losses.dec_dfl import POLICY_SETS, policy_set
+from armwise.losses.dec_dfl import POLICY_SETS, UNITS, policy_set, spread
 from armwise.losses.loss import Loss, check_prepared, check_same_shape
 from armwise.mixtures import LinearMixture
 from armwise.mixtures.calls import check_temperature
@@ -35,6 +35,7 @@ class PreparedPrices(NamedTuple):
     reward_returns: Float[Array, "arms policies"]
     budget_returns: Float[Array, "arms policies"]
     prices: Float[Array, " prices"]
+    unit: Float[Array, ""] | None  # of the temperature; None where it is a return's
     problem: Problem
 
 
@@ -42,15 +43,17 @@ class PriceDFL(Loss):
     """The negative return less what it spends, averaged over arms and over some prices of budget.
 
     Args:
-        temperature: of the choice among policies, in units of a return, above 0.
+        temperature: of the choice among policies, above 0.
         budget_shares: the prices are those at which these multiples of the budget would just be spent, under the true
             transitions and without a regulariser (the dual of Equation 7).
         policies: which per-arm policies there are: "all" 2^S of them, or the S + 1 "threshold" policies.
+        unit: what the temperature is measured in: a "return", or the "spread" of the true returns of an arm's policies.
     """
 
     temperature: ArrayLike = 0.1
     budget_shares: tuple[float, ...] = eqx.field(static=True, default=(0.5, 1.0, 2.0), converter=tuple)
     policies: str = eqx.field(static=True, default="all")
+    unit: str = eqx.field(static=True, default="return")
 
     def __check_init__(self) -> None:
         check_temperature(self.temperature)
@@ -59,9 +62,9 @@ class PriceDFL(Loss):
                 f"budget_shares must be at least one finite number above 0, such as (0.5, 1, 2), not "
                 f"{self.budget_shares}."
             )
-        if self.policies not in POLICY_SETS:
-            allowed = ", ".join(map(repr, POLICY_SETS))
-            raise InvalidInputError(f"policies must be one of {allowed}, not {self.policies!r}.")
+        for name, value, allowed in (("policies", self.policies, POLICY_SETS), ("unit", self.unit, UNITS)):
+            if value not in allowed:
+                raise InvalidInputError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}.")
 
     def prepare(
         self,
@@ -78,7 +81,8 @@ class PriceDFL(Loss):
         rewards, spend = policy_returns(true, problem, policy_set(self.policies, true))
         discounted = check_budget(budget).astype(true.dtype) / (1 - problem.discount.astype(true.dtype))
         prices = [LinearMixture()(rewards, spend, share * discounted).budget_price for share in self.budget_shares]
-        return PreparedPrices(rewards, spend, jnp.stack(prices), problem)
+        unit = spread(rewards) if self.unit == "spread" else None
+        return PreparedPrices(rewards, spend, jnp.stack(prices), unit, problem)
 
     def __call__(
         self, predicted_transitions: ArrayLike, prepared: PreparedPrices, key: PRNGKeyArray | None = None
@@ -89,6 +93,8 @@ class PriceDFL(Loss):
         predicted = check_transitions(predicted_transitions)
         rewards, spend = policy_returns(predicted, prepared.problem, policy_set(self.policies, predicted))
         temperature = jnp.asarray(self.temperature, rewards.dtype)
+        if prepared.unit is not None:
+            temperature = temperature * prepared.unit
         check_same_shape(
             "returns of predicted_transitions", rewards.shape, "those prepared", prepared.budget_returns.shape
         )

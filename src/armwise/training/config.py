@@ -27,6 +27,8 @@ class TrainConfig:
         quality_trajectories: simulated runs behind each joint quality.
         select_by: what the best epoch is best by, on the validation cohorts: the lowest "loss" or the highest
             "quality".
+        validate_every: measure loss and quality on the validation cohorts after every so many epochs only, which must
+            divide their number; in between both are NaN, and no epoch can be the best.
         patience: stop after so many epochs in a row that were no better than the best; None never stops early.
         block_size: epochs between two signs of life: progress, checkpoints and early stopping. It changes no result.
         precision: "float32", or "float64" (which needs ``jax.config.update("jax_enable_x64", True)``).
@@ -39,13 +41,19 @@ class TrainConfig:
     quality: str | None = None
     quality_trajectories: int = 100
     select_by: str = "loss"
+    validate_every: int = 1
     patience: int | None = None
     block_size: int = 10
     precision: str = "float32"
 
     def __post_init__(self) -> None:
-        for name in ("num_epochs", "batch_size", "quality_trajectories", "block_size"):
+        for name in ("num_epochs", "batch_size", "quality_trajectories", "block_size", "validate_every"):
             check_count(name, getattr(self, name), minimum=1)
+        if self.num_epochs % self.validate_every:
+            raise InvalidInputError(
+                "validate_every must divide num_epochs, so that the last epoch is looked at, but "
+                f"{self.validate_every} does not divide {self.num_epochs}."
+            )
         if self.patience is not None:
             check_count("patience", self.patience, minimum=1)
         check_rate("learning_rate", self.learning_rate, positive=True)

@@ -6,13 +6,23 @@ from typing import Any
 import numpy as np
 
 from armwise.errors import InvalidInputError
-from armwise.losses import DecDFL, Loss, MeanSquaredError, NegativeLogLikelihood, PriceDFL, SimDFL, WeightedSum
+from armwise.losses import (
+    Annealed,
+    DecDFL,
+    Loss,
+    MeanSquaredError,
+    NegativeLogLikelihood,
+    PriceDFL,
+    SimDFL,
+    WarmStart,
+    WeightedSum,
+)
 from armwise.mixtures import CvxpyMixture, EntropyMixture, LinearMixture, Mixture, QuadraticMixture
 
 _KINDS: dict[str, type] = {
     kind.__name__: kind
     for kind in (
-        *(MeanSquaredError, NegativeLogLikelihood, SimDFL, DecDFL, PriceDFL, WeightedSum),
+        *(MeanSquaredError, NegativeLogLikelihood, SimDFL, DecDFL, PriceDFL, WeightedSum, WarmStart, Annealed),
         *(EntropyMixture, QuadraticMixture, LinearMixture, CvxpyMixture),
     )
 }

@@ -121,8 +121,9 @@ def run_all(
         state = checkpoints.load(name, state) or state
     finished = int(jnp.max(state.epoch))
     tick(finished)
+    block = -(-config.block_size // config.validate_every) * config.validate_every  # ends with a look
     while finished < config.num_epochs and not bool(jnp.all(state.stopped)):
-        last = min(finished + config.block_size, config.num_epochs)
+        last = min(finished + block, config.num_epochs)
         state = advance(state, run, material, settings, jnp.asarray(last))
         if checkpoints is not None:
             checkpoints.save(name, state)

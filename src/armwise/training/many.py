@@ -172,7 +172,7 @@ def _grid(
     sizes = {(len(split.train), len(split.validation)) for split in splits}
     if len(sizes) > 1:
         raise InvalidInputError(f"All splits must have the same sizes (train, validation), not {sorted(sizes)}.")
-    check_sides(*sizes.pop(), config)
+    check_sides(*sizes.pop(), config, losses)
     places = np.indices((len(splits), num_initialisations, len(rates), len(losses))).reshape(4, -1)
     return Setting(places[0], places[1], np.asarray(rates, dtype=float)[places[2]], places[3])
 

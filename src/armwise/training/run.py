@@ -87,9 +87,40 @@ def run_block(state: State, run: Run, material: Material, config: TrainConfig, l
 
 
 def run_epoch(state: State, run: Run, material: Material, config: TrainConfig) -> State:
-    """One pass over the training cohorts in a new order, then a look at the validation cohorts."""
-    loss = pick(material.losses, run.loss)
-    order_key, draw_key = jax.random.split(jax.random.fold_in(run.key, state.epoch))
+    """A pass over the training cohorts, or as many as there are between two looks, then a look at the validation ones.
+
+    A loop of a fixed number of passes, since under ``vmap`` a look that is left out is one that is taken and forgotten.
+    """
+    learned = (state.weights, state.optimiser)
+    if config.validate_every == 1:
+        learned, values = run_pass(learned, state.epoch, run, material, config)
+        by_epoch = jnp.mean(values)[None]
+    else:
+
+        def one(learned: tuple[PyTree, PyTree], number: Int[Array, ""]) -> tuple[tuple[PyTree, PyTree], Array]:
+            learned, values = run_pass(learned, state.epoch + number, run, material, config)
+            return learned, jnp.mean(values)
+
+        learned, by_epoch = lax.scan(one, learned, jnp.arange(config.validate_every))
+    now = look(learned[0], by_epoch, run, material)
+    score = now.validation_loss[-1] if run.validation.size else now.train_loss[-1]
+    if config.select_by == "quality":
+        score = -now.validation_quality[-1]
+    epochs = state.epoch + jnp.arange(config.validate_every)
+    history = jax.tree.map(lambda past, values: past.at[epochs].set(values), state.history, now)
+    return advance(state, *learned, history, score, config)
+
+
+def run_pass(
+    learned: tuple[PyTree, PyTree], epoch: Int[Array, ""], run: Run, material: Material, config: TrainConfig
+) -> tuple[tuple[PyTree, PyTree], Float[Array, " steps"]]:
+    """One pass over the training cohorts in a new order: weights and optimiser after it, and the loss of each step."""
+    loss, rate, begins = pick(material.losses, run.loss).lesson(epoch, config.num_epochs)
+    weights, optimiser = learned
+    if begins is not False:
+        optimiser = jax.tree.map(lambda new, old: jnp.where(begins, new, old), _adam.init(weights), optimiser)
+    rate = run.learning_rate * rate
+    order_key, draw_key = jax.random.split(jax.random.fold_in(run.key, epoch))
     batches = in_batches(jax.random.permutation(order_key, run.train), config.batch_size)
     keys = jax.random.split(draw_key, batches.size).reshape(batches.shape)
 
@@ -102,18 +133,10 @@ def run_epoch(state: State, run: Run, material: Material, config: TrainConfig) -
         value, gradient = jax.value_and_grad(mean_loss)(weights, *batch)
         direction, optimiser = _adam.update(gradient, optimiser)
         # Not optax.adamw: the learning rate differs between runs under vmap, so it is an array here.
-        weights = jax.tree.map(
-            lambda old, move: old - run.learning_rate * (move + config.weight_decay * old), weights, direction
-        )
+        weights = jax.tree.map(lambda old, move: old - rate * (move + config.weight_decay * old), weights, direction)
         return (weights, optimiser), value
 
-    (weights, optimiser), values = lax.scan(step, (state.weights, state.optimiser), (batches, keys))
-    now = look(weights, values, run, loss, material)
-    score = now.validation_loss if run.validation.size else now.train_loss
-    if config.select_by == "quality":
-        score = -now.validation_quality
-    history = jax.tree.map(lambda past, value: past.at[state.epoch].set(value), state.history, now)
-    return advance(state, weights, optimiser, history, score, config.patience)
+    return lax.scan(step, (weights, optimiser), (batches, keys))
 
 
 def in_batches(order: Int[Array, " cohorts"], size: int) -> Int[Array, "batches batch"]:
@@ -136,33 +159,35 @@ def losses_of(
     return jax.vmap(of_cohort)(cohorts, keys)
 
 
-def look(weights: PyTree, values: Float[Array, " steps"], run: Run, loss: Loss, material: Material) -> History:
-    """What an epoch has come to, on the training and on the validation cohorts.
+def look(weights: PyTree, train_losses: Float[Array, " epochs"], run: Run, material: Material) -> History:
+    """What the epochs since the last look have come to: each on the training cohorts, the last on the validation ones.
 
     The validation cohorts meet the same luck in every epoch, so that epochs differ by their weights alone.
     """
-    missing = jnp.full((), jnp.nan, values.dtype)
+    missing = jnp.full_like(train_losses, jnp.nan)
     if not run.validation.size:
-        return History(jnp.mean(values), missing, missing)
+        return History(train_losses, missing, missing)
+    loss = pick(material.losses, run.loss)
     keys = jax.random.split(jax.random.fold_in(run.key, 2**32 - 1), run.validation.size)
-    validation = jnp.mean(losses_of(weights, run.validation, keys, run, loss, material))
+    validation = missing.at[-1].set(jnp.mean(losses_of(weights, run.validation, keys, run, loss, material)))
     quality = missing
     if material.judge is not None:
         model = eqx.combine(weights, material.frozen)
         predicted = jax.vmap(model)(pick(material.features, run.validation))
-        quality = pick(material.judge, run.validation).quality(predicted)
-    return History(jnp.mean(values), validation, quality.astype(values.dtype))
+        measured = pick(material.judge, run.validation).quality(predicted)
+        quality = missing.at[-1].set(measured.astype(missing.dtype))
+    return History(train_losses, validation, quality)
 
 
 def advance(
-    state: State, weights: PyTree, optimiser: PyTree, history: History, score: Float[Array, ""], patience: int | None
+    state: State, weights: PyTree, optimiser: PyTree, history: History, score: Float[Array, ""], config: TrainConfig
 ) -> State:
-    """The state after an epoch: the best weights so far, and whether patience has run out."""
-    epoch = state.epoch + 1
+    """The state after a look: the best weights so far, and whether patience has run out."""
+    epoch = state.epoch + config.validate_every
     better = score < state.best_score  # never true of NaN: a run that diverged keeps what it had
     best_epoch = jnp.where(better, epoch, state.best_epoch)
     best_weights = jax.tree.map(lambda new, old: jnp.where(better, new, old), weights, state.best_weights)
-    stopped = state.stopped if patience is None else epoch - best_epoch >= patience
+    stopped = state.stopped if config.patience is None else epoch - best_epoch >= config.patience
     best_score = jnp.where(better, score, state.best_score)
     return State(weights, optimiser, best_weights, best_score, best_epoch, epoch, stopped, history)
 

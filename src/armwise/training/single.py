@@ -1,6 +1,7 @@
 """One training run: ``train``."""
 
 import os
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -81,7 +82,7 @@ def train(
     """
     key = as_key(key)
     config = TrainConfig() if config is None else config
-    everyone, run = _one_run(key, cohorts, validation, config)
+    everyone, run = _one_run(key, cohorts, validation, loss, config)
     problem = Problem(num_states=everyone.true_transitions.shape[-1]) if problem is None else problem
     weights, frozen = eqx.partition(cast(model, config.dtype), eqx.is_inexact_array)
     check_predictions(model, everyone)
@@ -101,12 +102,12 @@ def as_key(key: Any) -> Key[Array, ""]:
 
 
 def _one_run(
-    key: PRNGKeyArray, cohorts: Cohorts | Splits, validation: Cohorts | None, config: TrainConfig
+    key: PRNGKeyArray, cohorts: Cohorts | Splits, validation: Cohorts | None, loss: Loss, config: TrainConfig
 ) -> tuple[Cohorts, Run]:
     """The training cohorts followed by the validation cohorts, and the run that tells them apart by number."""
     learn_from, judge_by = _sides(cohorts, validation)
     num_train, num_validation = learn_from.num_cohorts, 0 if judge_by is None else judge_by.num_cohorts
-    check_sides(num_train, num_validation, config)
+    check_sides(num_train, num_validation, config, [loss])
     everyone = learn_from
     if judge_by is not None and num_validation:
         _check_alike(learn_from, judge_by)
@@ -134,13 +135,19 @@ def _check_alike(first: Cohorts, second: Cohorts) -> None:
         )
 
 
-def check_sides(num_train: int, num_validation: int, config: TrainConfig) -> None:
-    """Refuse a run with nothing to learn from, or nothing to measure a quality on."""
+def check_sides(num_train: int, num_validation: int, config: TrainConfig, losses: Sequence[Loss]) -> None:
+    """Refuse a run with nothing to learn from, nothing to measure a quality on, or no yardstick for all its epochs."""
     if not num_train:
         raise InvalidInputError("There is no cohort to train on.")
     if config.quality is not None and not num_validation:
         raise InvalidInputError(
             f"quality={config.quality!r} is measured on validation cohorts, but there are none. Pass validation."
+        )
+
+    changing = [type(loss).__name__ for loss in losses if type(loss).lesson is not Loss.lesson]
+    if changing and not num_validation:
+        raise InvalidInputError(
+            f"{changing[0]} changes with the epochs, so that training losses cannot tell the best one. Pass validation."
         )
 
 

@@ -1,0 +1,155 @@
+"""Losses that change with the epochs: one loss first and another then, or numbers that move.
+
+Validation does not change: it is always by the loss that training ends with, so that the best epoch is found across the
+stages by one yardstick.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
+
+from armwise.errors import InvalidInputError
+from armwise.losses.loss import Lesson, Loss
+from armwise.rmab import Problem
+from armwise.rmab.checks import ArrayLike, as_float_array, is_concrete
+
+
+class WarmStart(Loss):
+    """Train by one loss in the first epochs and by another in the rest: accuracy first, then decisions.
+
+    Adam begins anew with the second loss, whose gradients may be of another size altogether.
+
+    Args:
+        first: to begin with, such as ``MeanSquaredError()``.
+        then: to end with, such as ``DecDFL(EntropyMixture(0.1))``; validation is by this one in all epochs.
+        share: of the epochs that the first loss gets, between 0 and 1.
+        rate: of learning in the rest, as a multiple of the learning rate.
+
+    Example:
+        >>> from armwise.losses import MeanSquaredError, PriceDFL
+        >>> loss = WarmStart(MeanSquaredError(), PriceDFL(0.1), share=0.3, rate=0.1)
+        >>> [bool(loss.lesson(jnp.asarray(epoch), 10).begins) for epoch in (0, 2, 3, 9)]
+        [False, False, True, False]
+    """
+
+    first: Loss
+    then: Loss
+    share: float = eqx.field(static=True, default=0.5)
+    rate: float = eqx.field(static=True, default=1.0)
+
+    def __check_init__(self) -> None:
+        if not 0 < self.share < 1:
+            raise InvalidInputError(
+                f"share must be above 0 and below 1, not {self.share}; without stages, use one loss."
+            )
+        if not 0 < self.rate < float("inf"):
+            raise InvalidInputError(f"rate must be a finite number above 0, not {self.rate}.")
+
+    def prepare(
+        self,
+        true_transitions: ArrayLike,
+        problem: Problem,
+        budget: ArrayLike,
+        *,
+        counts: ArrayLike | None = None,
+        ids: ArrayLike | None = None,
+    ) -> tuple[Any, Any]:
+        """What each of the two prepares."""
+        first, then = (
+            loss.prepare(true_transitions, problem, budget, counts=counts, ids=ids) for loss in (self.first, self.then)
+        )
+        return first, then
+
+    def __call__(
+        self, predicted_transitions: ArrayLike, prepared: tuple[Any, Any], key: PRNGKeyArray | None = None
+    ) -> Float[Array, ""]:
+        """The loss that training ends with."""
+        return self.then(predicted_transitions, prepared[1], key)
+
+    def lesson(self, epoch: Int[Array, ""], num_epochs: int) -> Lesson:
+        """See ``Loss``."""
+        switch = round(self.share * num_epochs)
+        is_first = epoch < switch
+        return Lesson(_OneOfTwo(self.first, self.then, is_first), jnp.where(is_first, 1.0, self.rate), epoch == switch)
+
+
+class _OneOfTwo(Loss):
+    """The loss of the stage that training is in."""
+
+    first: Loss
+    then: Loss
+    is_first: Bool[Array, ""]
+
+    def prepare(self, *_: Any, **__: Any) -> Any:
+        """It is given what ``WarmStart`` prepared."""
+        raise NotImplementedError
+
+    def __call__(
+        self, predicted_transitions: ArrayLike, prepared: tuple[Any, Any], key: PRNGKeyArray | None = None
+    ) -> Float[Array, ""]:
+        """One of the two; under ``vmap``, where runs may be in different stages, both are computed."""
+        return lax.cond(
+            self.is_first,
+            lambda predicted: self.first(predicted, prepared[0], key),
+            lambda predicted: self.then(predicted, prepared[1], key),
+            jnp.asarray(predicted_transitions),
+        )
+
+
+class Annealed(Loss):
+    """A loss whose numbers move from those of one to those of another, by equal ratios from epoch to epoch.
+
+    Args:
+        start: the loss of the first epoch, such as ``DecDFL(EntropyMixture(1.0))``.
+        end: the loss of the last, alike but for its numbers, all above 0; validation is by this one in all epochs.
+
+    Example:
+        >>> from armwise.losses import PriceDFL
+        >>> loss = Annealed(PriceDFL(1.0), PriceDFL(0.01))
+        >>> [round(float(loss.lesson(jnp.asarray(epoch), 5).loss.temperature), 3) for epoch in range(5)]
+        [1.0, 0.316, 0.1, 0.032, 0.01]
+    """
+
+    start: Loss
+    end: Loss
+
+    def __check_init__(self) -> None:
+        shapes: list[Any] = [jax.tree.structure(loss) for loss in (self.start, self.end)]
+        if shapes[0] != shapes[1]:
+            raise InvalidInputError("start and end must be the same loss but for its numbers, such as the temperature.")
+        for number in jax.tree.leaves((self.start, self.end)):
+            values = as_float_array("number", number)
+            if is_concrete(values) and not bool(jnp.all(values > 0)):
+                raise InvalidInputError(f"numbers move by ratios, so all must be above 0, not {number}.")
+
+    def prepare(
+        self,
+        true_transitions: ArrayLike,
+        problem: Problem,
+        budget: ArrayLike,
+        *,
+        counts: ArrayLike | None = None,
+        ids: ArrayLike | None = None,
+    ) -> Any:
+        """What the loss prepares; no loss prepares anything that depends on its numbers."""
+        return self.end.prepare(true_transitions, problem, budget, counts=counts, ids=ids)
+
+    def __call__(
+        self, predicted_transitions: ArrayLike, prepared: Any, key: PRNGKeyArray | None = None
+    ) -> Float[Array, ""]:
+        """The loss that training ends with."""
+        return self.end(predicted_transitions, prepared, key)
+
+    def lesson(self, epoch: Int[Array, ""], num_epochs: int) -> Lesson:
+        """See ``Loss``."""
+        way = epoch / max(1, num_epochs - 1)
+
+        def between(start: ArrayLike, end: ArrayLike) -> Float[Array, "..."]:
+            first, last = jnp.asarray(start), jnp.asarray(end)
+            return first * (last / first) ** way.astype(first.dtype)
+
+        return Lesson(jax.tree.map(between, self.start, self.end))
