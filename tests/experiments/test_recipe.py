@@ -6,7 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from armwise.experiments.recipe import Comparison, choose_by_quality, compare
+from armwise.experiments.ideas import IDEAS, ideas_table
+from armwise.experiments.protocol import RECIPES
+from armwise.experiments.recipe import RECIPE, Comparison, choose_by_quality, compare, verdict
 from armwise.experiments.report import with_results
 from armwise.experiments.results import RunRow, write_rows
 
@@ -47,10 +49,37 @@ def test_the_recipe_is_compared_with_the_best_single_loss_by_split(tmp_path):
     np.testing.assert_allclose(line.half_width, 12.706 * line.error)
 
 
-@pytest.mark.parametrize(("difference", "verdict"), [(0.3, "better"), (-0.3, "worse"), (0.1, "no difference shown")])
-def test_a_verdict_needs_an_interval_without_zero(difference, verdict):
+def test_the_verdict_and_the_ideas_are_said_in_words(tmp_path):
+    def runs(loss, qualities, valid, domain="ctn0094"):
+        return [
+            row(domain=domain, loss=loss, split=split, joint_quality=quality, validation_quality=valid)
+            for split, quality in enumerate(qualities)
+        ]
+
+    write_rows(tmp_path / "runs" / "a.csv", runs("mse", (0.5, 0.7, 0.6), 0.0))
+    recipe = runs("price+3mse", (0.6, 0.801, 0.7), 0.5)
+    better, worse = runs("mse-then-dec", (0.7, 0.9, 0.8), 0.5), runs("mse-then-price", (0.9, 0.9, 0.9), 0.4)
+    write_rows(tmp_path / "recipe" / "a.csv", [*recipe, *better, *worse, *runs("dec-budgets", (0.5, 0.7, 0.6), 0.5)])
+    assert verdict(tmp_path) == (
+        "On none of 1 domains worse than the best single loss beyond their difference's standard error; ahead on 1 of "
+        "1, with an interval that excludes zero on 1 (ctn0094).\n"
+    )
+    text = ideas_table(tmp_path)
+    assert "| accuracy first, decisions then | **+0.100** |" in text
+    assert "| several budgets at once | −0.100 (worse) |" in text
+    assert "| weight decay | – |" in text
+    assert "without zero: accuracy first, decisions then on ctn0094. Of these 2 comparisons, 0.1 would" in text
+
+
+def test_every_candidate_belongs_to_an_idea_or_to_the_recipe():
+    known = {name for names in IDEAS.values() for name in names} | set(RECIPE)
+    assert set(RECIPES) <= known
+
+
+@pytest.mark.parametrize(("difference", "word"), [(0.3, "better"), (-0.3, "worse"), (0.1, "no difference shown")])
+def test_a_verdict_needs_an_interval_without_zero(difference, word):
     line = Comparison("d", "mse", 0.5, "price", 0.01, 0.5, difference, 0.1, 0.2)
-    assert line.verdict == verdict
+    assert line.verdict == word
 
 
 def test_the_page_shows_what_was_measured():

@@ -13,10 +13,12 @@ from armwise.errors import InvalidInputError
 from armwise.experiments import claims, figures, paper, reproduce, tables
 from armwise.experiments.__main__ import _parser as parser
 from armwise.experiments.__main__ import main, protocol_of
+from armwise.experiments.columns import duration
 from armwise.experiments.domains import load_domain, save_domain
 from armwise.experiments.protocol import LOSSES, PAPER_PROTOCOL, Protocol
 from armwise.experiments.report import NOT_RUN, PICTURES, SECTIONS, with_results
 from armwise.experiments.reproduce import Setup
+from armwise.experiments.results import read_page
 from armwise.experiments.sensitivity import run_sensitivity, variants
 from armwise.experiments.summary import summarise
 from armwise.experiments.times import TimeRow
@@ -50,6 +52,34 @@ def test_what_is_finished_is_not_run_again(setup, reproduced, monkeypatch):
     monkeypatch.setattr(reproduce, "epoch_times", None)
     monkeypatch.setattr("armwise.experiments.jobs._train", None)
     assert reproduce.reproduce("all", setup) == reproduced
+
+
+def test_what_is_there_is_shown_without_running_anything(setup, reproduced, monkeypatch):
+    """Whatever its protocol, as for the results that a clone comes with; and it says which that was."""
+    monkeypatch.setattr(reproduce, "run_job", None)
+    monkeypatch.setattr(reproduce, "epoch_times", None)
+    other = dataclasses.replace(setup, protocol=PAPER_PROTOCOL, losses=tuple(LOSSES), only_shows=True)
+    shown = reproduce.reproduce("all", other)
+    assert shown.split("figure2b")[0] == reproduced.split("figure2b")[0]
+    for name in ("figure2b", "figure3"):
+        assert str(setup.folder / "figures" / f"{name}.svg") in shown
+    assert "- mmitra_like: mse, sim-1: 2 splits × 1 first weight × 1 learning rate, 2 epochs, on" in shown
+    assert reproduce.has_results(setup.folder)
+    assert not reproduce.has_results(setup.folder / "absent")
+
+
+def test_only_missing_times_are_measured(setup, reproduced, monkeypatch):
+    measured = []
+
+    def epoch_times(name, domain, losses, progress):
+        measured.append((name, list(losses)))
+        return [TimeRow(name, loss, 1.0, 1.0, 1.0, 1, 1, 1, 1, "test") for loss in losses]
+
+    monkeypatch.setattr(reproduce, "epoch_times", epoch_times)
+    before = (setup.folder / "times.csv").read_bytes()
+    reproduce.figure2a(dataclasses.replace(setup, losses=("mse", "nll")))
+    assert measured == [("mmitra_like", ["nll"]), ("synthetic-5", ["nll"])]
+    (setup.folder / "times.csv").write_bytes(before)
 
 
 def test_an_unknown_name_is_refused(setup):
@@ -180,6 +210,35 @@ def test_the_command_runs_a_saved_domain_without_the_packages_that_read_data(tmp
     done = subprocess.run(command, env={"PYTHONPATH": str(tmp_path / "stubs"), "PATH": ""}, capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
     assert (tmp_path / "out" / "tiny--linear--mse.csv").exists()
+
+
+def test_the_columns_command_times_every_run(tmp_path, capsys):
+    save_domain(tmp_path / "mmitra_like.npz", small_domain())
+    command = ["columns", "--domain", str(tmp_path / "mmitra_like.npz"), "--quick", "--epochs", "2"]
+    assert main([*command, "--out", str(tmp_path / "columns-here.json")]) == 0
+    (column,) = read_page(tmp_path / "columns-here.json")["columns"]
+    assert (column["domain"], column["num_runs"], column["num_epochs"]) == ("mmitra_like", 8, 2)
+    assert column["compile_seconds"] > 0
+    assert column["run_seconds"] > 0
+    printed = capsys.readouterr().out
+    assert "| the paper's epochs, 400 × 100 of them | 11.9 h | 4.3 h | 7.8 h | 24.0 h | – |" in printed
+    assert "(8 runs × 2 epochs)" in printed
+
+
+def test_durations_are_in_the_unit_that_suits_them():
+    assert [duration(seconds) for seconds in (7.4, 119, 150, 86400)] == ["7 s", "119 s", "2.5 min", "24.0 h"]
+
+
+def test_the_closest_choice_by_hand():
+    rows = [
+        run_row(loss=loss, variant=variant, joint_quality=quality)
+        for variant, qualities in (("", (0.69, 0.93)), ("noise=1", (0.49, 0.83)), ("noise=2", (0.0, 0.0)))
+        for loss, quality in zip(("nll", "mse"), qualities, strict=True)
+    ]
+    names = [("default", ""), ("noise", "noise=1"), ("noise", "noise=2"), ("discount", "discount=0.8")]
+    words = "Closest to the paper's synthetic-2 column: noise 1, 0.05 away on average; the defaults are 0.10 away.\n"
+    assert tables.closest(summarise(rows), names, "synthetic-2") == words
+    assert tables.closest(summarise(rows), names, "synthetic-5") == ""
 
 
 def test_options_change_the_protocol():

@@ -17,7 +17,8 @@ from armwise.training.recipe import TEMPERATURE
 
 RECIPE = ("price", "price+1mse", "price+3mse", "price+10mse", "price+30mse")
 SINGLE = ("nll", "mse", "fast-entropy", "fast-l2")
-STUDENT = {10: 2.262, 5: 2.776, 2: 12.706}  # 97.5 % quantiles of Student's t by number of splits
+# 97.5 % quantiles of Student's t by number of splits.
+STUDENT = {10: 2.262, 9: 2.306, 8: 2.365, 7: 2.447, 6: 2.571, 5: 2.776, 4: 3.182, 3: 4.303, 2: 12.706}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,12 +56,17 @@ def compare(results: Path) -> list[Comparison]:
     paper, study = (read_folder(results / name, RunRow) for name in ("runs", "recipe"))
     lines = []
     for (domain,), rows in group_by(study, "domain").items():
-        own = [run for run in rows if run.loss in RECIPE and run.temperature == TEMPERATURE]
+        own = recipe_runs(rows)
         jobs = group_by([run for run in paper if run.domain == domain and run.model == "linear"], "loss")
         singles = [select(runs) for (loss,), runs in jobs.items() if loss in SINGLE]
         if own and singles:
-            lines.append(_comparison(domain, choose_by_quality(own), max(singles, key=_mean)))
+            lines.append(compare_runs(domain, choose_by_quality(own), max(singles, key=_mean)))
     return lines
+
+
+def recipe_runs(rows: Sequence[RunRow]) -> list[RunRow]:
+    """The runs that the recipe chooses among."""
+    return [run for run in rows if run.loss in RECIPE and run.temperature == TEMPERATURE]
 
 
 def comparison_table(results: Path) -> str:
@@ -93,7 +99,26 @@ def candidates_table(results: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _comparison(domain: str, recipe: Sequence[RunRow], best: Sequence[RunRow]) -> Comparison:
+def verdict(results: Path) -> str:
+    """What the comparison comes to, in words: not worse beyond its standard error where, and better where."""
+    lines = compare(results)
+    behind = [
+        f"{one.domain} (by {-one.difference:.3f} ± {one.error:.3f})" for one in lines if one.difference < -one.error
+    ]
+    ahead = [one.domain for one in lines if one.difference > 0]
+    surely = [one.domain for one in lines if one.verdict == "better"]
+    first = (
+        f"Worse than the best single loss beyond their difference's standard error on {', '.join(behind)}"
+        if behind
+        else f"On none of {len(lines)} domains worse than the best single loss beyond their difference's standard error"
+    )
+    second = f"ahead on {len(ahead)} of {len(lines)}"
+    third = f"with an interval that excludes zero on {len(surely)}" + (f" ({', '.join(surely)})" if surely else "")
+    return f"{first}; {second}, {third}.\n"
+
+
+def compare_runs(domain: str, recipe: Sequence[RunRow], best: Sequence[RunRow]) -> Comparison:
+    """Some runs beside those they should beat, paired by split."""
     difference, error = paired_difference(recipe, best)
     num_splits = len({run.split for run in recipe} & {run.split for run in best})
     return Comparison(

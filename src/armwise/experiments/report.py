@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from armwise.experiments import claims, recipe, tables
+from armwise.experiments import claims, ideas, recipe, tables
 from armwise.experiments.columns import columns_table
 from armwise.experiments.reproduce import FIGURES, run_rows, summaries, times
 from armwise.experiments.results import RunRow, group_by, read_folder, read_page
@@ -80,7 +80,8 @@ def _sensitivity(results: Path) -> str:
     text = []
     for (domain,), own in group_by(rows, "domain").items():
         names = [(variant.what, variant.label) for variant in variants(2 if domain == DOMAINS[0] else 5)]
-        text.append(f"{domain}:\n\n{tables.sensitivity(summarise(own), names, domain)}")
+        known = summarise(own)
+        text.append(f"{domain}:\n\n{tables.sensitivity(known, names, domain)}\n{tables.closest(known, names, domain)}")
     first = rows[0]
     grid = f"{first.num_splits} splits × {first.num_initialisations} first weights"
     runs = f"{grid}, {first.num_trajectories:,} trajectories"
@@ -118,6 +119,8 @@ SECTIONS: dict[str, Callable[[Path], str]] = {
     "sensitivity": _sensitivity,
     "provenance": _provenance,
     "recipe": recipe.comparison_table,
+    "verdict": recipe.verdict,
+    "ideas": ideas.ideas_table,
     "candidates": recipe.candidates_table,
 }
 PICTURES: dict[str, str] = {

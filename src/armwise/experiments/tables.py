@@ -69,8 +69,7 @@ def sensitivity(summaries: Sequence[Summary], names: Sequence[tuple[str, str]], 
     """
     losses = [loss for loss in LOSSES if any(one.loss == loss and one.domain == domain for one in summaries)]
     cells = {(one.variant, one.loss): one for one in summaries if one.domain == domain}
-    place = paper.COLUMNS.index(domain)
-    target = {loss: entry[place] for loss, entry in paper.TABLE_1_JOINT.items()}
+    target = _column(domain)
     lines = [["choice", "value", *(LOSSES[loss].label for loss in losses), "mean distance to the paper"]]
     lines.append(["the paper", "", *(printed(target.get(loss), loss in target) for loss in losses), ""])
     for what, label in names:
@@ -82,6 +81,24 @@ def sensitivity(summaries: Sequence[Summary], names: Sequence[tuple[str, str]], 
             own = [None if one is None else number(one.by_cohort) for one in present]
             lines.append(["normalisation", "each cohort alone", *(text or NOTHING for text in own), NOTHING])
     return _markdown(lines)
+
+
+def closest(summaries: Sequence[Summary], names: Sequence[tuple[str, str]], domain: str) -> str:
+    """Which choice comes closest to the paper's column, by the mean distance over its losses, in words."""
+    target = _column(domain)
+    gaps = {
+        label: _gap([one for one in summaries if (one.domain, one.variant) == (domain, label)], target)
+        for _, label in names
+    }
+    known = {label: gap for label, gap in gaps.items() if gap is not None}
+    if not known:
+        return ""
+    best = min(known, key=lambda label: known[label])
+    choice = next(what for what, label in names if label == best)
+    value = best.split("=")[-1]
+    words = f"{choice} {value}" if value else "the defaults"
+    here = f"; the defaults are {number(known[''])} away" if best and "" in known else ""
+    return f"Closest to the paper's {domain} column: {words}, {number(known[best])} away on average{here}.\n"
 
 
 def cell(summary: Summary | None, kind: str, *, star: bool = True) -> str:
@@ -118,13 +135,25 @@ def printed(entry: paper.Entry, known: bool) -> str:
     return f"{number(entry[0])} ± {number(entry[1])}"
 
 
-def _distance(present: Sequence[Summary | None], target: dict[str, paper.Entry]) -> str:
+def _column(domain: str) -> dict[str, paper.Entry]:
+    """The paper's joint qualities in the column of a domain, by loss."""
+    place = paper.COLUMNS.index(domain)
+    return {loss: entry[place] for loss, entry in paper.TABLE_1_JOINT.items()}
+
+
+def _gap(present: Iterable[Summary | None], target: dict[str, paper.Entry]) -> float | None:
+    """The mean distance to the paper's numbers, of those that it has."""
     gaps = []
     for one in present:
         entry = None if one is None else target.get(one.loss)
         if one is not None and entry is not None:
             gaps.append(abs(one.joint - entry[0]))
-    return number(sum(gaps) / len(gaps)) if gaps else NOTHING
+    return sum(gaps) / len(gaps) if gaps else None
+
+
+def _distance(present: Sequence[Summary | None], target: dict[str, paper.Entry]) -> str:
+    gap = _gap(present, target)
+    return NOTHING if gap is None else number(gap)
 
 
 def _side_by_side(ours: list[str], theirs: list[str]) -> list[str]:
