@@ -73,7 +73,8 @@ def _quality_claims(domain: str, chosen: Chosen) -> list[Verdict]:
 
 
 def _mirror_claim(domain: str, chosen: Chosen) -> list[Verdict]:
-    """Whether both qualities put the losses in the same order."""
+    """Whether both qualities put the losses in the same order, of those that were run on more than one split."""
+    chosen = {loss: runs for loss, runs in chosen.items() if len({run.split for run in runs}) > 1}
     if len(chosen) < 3:
         return []
     means = np.array(

@@ -1,5 +1,6 @@
 """``docs/reproduction.md``: its tables, claims and pictures, written from the results between markers."""
 
+import math
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -53,7 +54,8 @@ def _chosen(results: Path) -> str:
     lines.append("|---|---|--:|--:|--:|--:|--:|")
     for one in known:
         temperature = tables.NOTHING if one.temperature is None else f"{one.temperature:g}"
-        numbers = " | ".join(f"{value:.3f}" for value in (one.joint, one.joint_error, one.joint_error_of_splits))
+        values = (one.joint, one.joint_error, one.joint_error_of_splits)
+        numbers = " | ".join(tables.NOTHING if math.isnan(value) else f"{value:.3f}" for value in values)
         lines.append(f"| {one.domain} | {one.loss} | {one.learning_rate:g} | {temperature} | {numbers} |")
     return "\n".join(lines) + "\n"
 
