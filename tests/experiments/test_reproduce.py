@@ -226,7 +226,7 @@ def test_the_columns_command_times_every_run(tmp_path, capsys):
 
 
 def test_durations_are_in_the_unit_that_suits_them():
-    assert [duration(seconds) for seconds in (7.4, 119, 150, 86400)] == ["7 s", "119 s", "2.5 min", "24.0 h"]
+    assert [duration(seconds) for seconds in (7.4, 119.0, 150.0, 86400.0)] == ["7 s", "119 s", "2.5 min", "24.0 h"]
 
 
 def test_the_closest_choice_by_hand():

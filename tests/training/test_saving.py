@@ -21,6 +21,8 @@ LOSSES = [
     aw.PriceDFL(0.2, budget_shares=(1.0, 3.0)) + 2.0 * aw.MeanSquaredError(),
     0.9 * aw.DecDFL(aw.EntropyMixture(0.25), policies="threshold") + 0.1 * aw.NegativeLogLikelihood(),
     aw.DecDFL(aw.QuadraticMixture(0.5), constraint="predicted"),
+    aw.WarmStart(aw.MeanSquaredError(), aw.DecDFL(aw.EntropyMixture(0.5), budget_share=2.0), share=0.25, rate=0.1),
+    aw.Annealed(aw.PriceDFL(1.0, unit="spread"), aw.PriceDFL(0.1, unit="spread")),
 ]
 
 
@@ -123,6 +125,21 @@ def test_what_is_not_understood_is_refused(tmp_path, changes, message):
     change(page, *changes)
     path.write_text(json.dumps(page))
     with pytest.raises(aw.InvalidInputError, match=message):
+        load_model(tmp_path / "m")
+
+
+def test_options_younger_than_the_file_get_their_defaults(tmp_path):
+    save_model(tmp_path / "m", saved(loss=aw.DecDFL(aw.EntropyMixture(0.1), policies="threshold")))
+    path = tmp_path / "m" / "model.json"
+    page = json.loads(path.read_text())
+    for part, name in (("config", "validate_every"), ("loss", "unit"), ("loss", "budget_share")):
+        del page[part][name]
+    path.write_text(json.dumps(page))
+    again = load_model(tmp_path / "m")
+    assert (again.loss.unit, again.loss.budget_share, again.loss.policies) == ("return", 1.0, "threshold")
+    del page["loss"]["mixture"]
+    path.write_text(json.dumps(page))
+    with pytest.raises(aw.InvalidInputError, match="missing or unknown entries: mixture"):
         load_model(tmp_path / "m")
 
 

@@ -52,8 +52,18 @@ def build(page: Any, where: str) -> Any:
     kind = _KINDS.get(page.get("kind", ""))
     if kind is None:
         raise InvalidInputError(f"{where}: {page.get('kind')!r} is no loss or mixture of armwise.")
+    entries = {name: value for name, value in page.items() if name != "kind"}
+    check_entries(entries, kind, where)
+    return kind(**{name: build(value, where) for name, value in entries.items()})
+
+
+def check_entries(page: dict[str, Any], kind: type, where: str) -> None:
+    """Refuse entries that are no fields, and fields without an entry, but for options younger than the file.
+
+    An option that has a default gets it: what was written before there was an option was made without it.
+    """
     names = {field.name for field in dataclasses.fields(kind)}
-    if set(page) - {"kind"} != names:
-        odd = ", ".join(sorted((set(page) - {"kind"}) ^ names))
-        raise InvalidInputError(f"{where}: {kind.__name__} has missing or unknown entries: {odd}.")
-    return kind(**{name: build(page[name], where) for name in names})
+    needed = {field.name for field in dataclasses.fields(kind) if field.default is dataclasses.MISSING}
+    odd = (set(page) - names) | (needed - set(page))
+    if odd:
+        raise InvalidInputError(f"{where}: {kind.__name__} has missing or unknown entries: {', '.join(sorted(odd))}.")

@@ -26,7 +26,7 @@ from armwise.models import Linear, MultiLayerPerceptron
 from armwise.rmab import Problem
 from armwise.training.checkpoint import load_arrays, packed
 from armwise.training.config import TrainConfig
-from armwise.training.description import build, describe
+from armwise.training.description import build, check_entries, describe
 from armwise.writing import write_folder
 
 FORMAT, VERSION = "armwise-model", 1
@@ -153,10 +153,9 @@ def _problem(page: Any, where: str) -> Problem:
 
 
 def _fields(page: Any, of: type, where: str) -> dict[str, Any]:
-    names = {field.name for field in dataclasses.fields(of)}
-    if not isinstance(page, dict) or set(page) != names:
-        odd = sorted(set(page) ^ names) if isinstance(page, dict) else [repr(page)]
-        raise InvalidInputError(f"{where}: {of.__name__} has missing or unknown entries: {', '.join(odd)}.")
+    if not isinstance(page, dict):
+        raise InvalidInputError(f"{where}: {of.__name__} has missing or unknown entries: {page!r}.")
+    check_entries(page, of, where)
     return page
 
 
