@@ -64,14 +64,23 @@ def arguments(description: str | None, **options: Any) -> argparse.Namespace:
 
 def measure(function: Callable[..., Any], *arguments: Any, repeats: int = 7) -> Timing:
     """Call the function once to compile it, then time it ``repeats`` times."""
+    return measure_in_turn({"": lambda: function(*arguments)}, repeats)[""]
 
-    def once() -> float:
+
+def measure_in_turn(functions: dict[str, Callable[[], Any]], repeats: int = 7) -> dict[str, Timing]:
+    """The same for several, one of each in turn: what else the machine does meets all of them, and ratios hold."""
+
+    def once(function: Callable[[], Any]) -> float:
         start = time.perf_counter()
-        jax.block_until_ready(function(*arguments))
+        jax.block_until_ready(function())
         return time.perf_counter() - start
 
-    first = once()
-    return Timing.of([once() for _ in range(repeats)], first)
+    first = {name: once(function) for name, function in functions.items()}
+    times: dict[str, list[float]] = {name: [] for name in functions}
+    for _ in range(repeats):
+        for name, function in functions.items():
+            times[name].append(once(function))
+    return {name: Timing.of(times[name], first[name]) for name in functions}
 
 
 def machine(*packages: str) -> dict[str, str]:

@@ -1,7 +1,8 @@
 """The steps that made Fast DEC-DFL fast, each measured again with its own sources, one after the other in one run.
 
 Run with ``make bench``: a temporary worktree of each commit, the same small probe (``history_probe.py``) in each.
-docs/performance.md shows the table. New steps are added to ``STEPS``, with what was expected of them before.
+docs/performance.md shows the table. ``--full`` goes over them three times. New steps are added to ``STEPS``, with what
+was expected of them before.
 """
 
 import json
@@ -66,6 +67,8 @@ def probe(sources: Path, in_turn: bool) -> dict[str, dict[str, list[float]]]:
 
 
 def probe_commit(step: Step) -> dict[str, dict[str, list[float]]]:
+    """Step times at a commit."""
+    print(f"history: {name(step)}", file=sys.stderr, flush=True)
     if not step.commit:
         return probe(ROOT / "src", step.in_turn)
     with tempfile.TemporaryDirectory() as folder:
@@ -78,10 +81,13 @@ def probe_commit(step: Step) -> dict[str, dict[str, list[float]]]:
             subprocess.run([*git, "remove", "--force", str(tree)], check=True)
 
 
-def all_rows(steps: tuple[Step, ...]) -> Iterator[Row]:
+def all_rows(steps: tuple[Step, ...], rounds: int) -> Iterator[Row]:
+    """More than one round goes over all the commits again, so that a busy minute does not meet one of them alone."""
+    probes = [(step, probe_commit(step)) for _ in range(rounds) for step in steps]
     for step in steps:
-        for size, times in probe_commit(step).items():
-            fast, mse = Timing.of(times["fast"]), Timing.of(times["mse"])
+        mine = [times for other, times in probes if other == step]
+        for size in mine[0]:
+            fast, mse = (Timing.of([one for times in mine for one in times[size][loss]]) for loss in ("fast", "mse"))
             numbers = {"mse": mse.median, "to_mse": fast.median / mse.median}
             figure = f"{numbers['to_mse']:.2f} × MSE, which takes {seconds(mse.median)}"
             yield Row(name(step), size, fast, figure, False, numbers)
@@ -95,7 +101,7 @@ def name(step: Step) -> str:
 def main() -> None:
     given = arguments(__doc__, steps={"nargs": "*", "help": "only these commits, by their short names"})
     chosen = tuple(step for step in STEPS if given.steps is None or step.commit in given.steps)
-    report("history", all_rows(chosen))
+    report("history", all_rows(chosen, rounds=3 if given.full else 1))
 
 
 if __name__ == "__main__":

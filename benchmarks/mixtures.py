@@ -91,10 +91,10 @@ def newton_against_bisection(num_arms: int, num_policies: int) -> list[Row]:
         layer, solution = SMOOTH["entropy"], SMOOTH["entropy"](*problem)
         warm_price = 1.01 * solution.budget_price
         # Only the mixture is asked for, of each: no certificate that bisection does not give.
-        newton = measure(jax.jit(lambda *problem: layer(*problem).mixture), *problem, repeats=101)
-        halving = measure(jax.jit(lambda *problem: bisection(*problem)[0]), *problem, repeats=101)
+        newton = measure(jax.jit(lambda *problem: layer(*problem).mixture), *problem, repeats=51)
+        halving = measure(jax.jit(lambda *problem: bisection(*problem)[0]), *problem, repeats=51)
         warm = jax.jit(lambda price, *problem: layer(*problem, initial_price=price).mixture)
-        warm_time = measure(warm, warm_price, *problem, repeats=101)
+        warm_time = measure(warm, warm_price, *problem, repeats=51)
         warm_steps = layer(*problem, initial_price=warm_price).num_steps
         return [
             Row("entropy forward, Newton in a bracket", size, newton, f"{solution.num_steps} steps"),
@@ -119,7 +119,7 @@ def growth_in_arms(sizes: tuple[int, ...]) -> Iterator[Row]:
 
 
 def growth_in_states() -> Iterator[Row]:
-    for num_states in range(2, 9):
+    for num_states in (2, 5, 8):
         problem = random_problem(100, 2**num_states, np.float32)
         for name, layer in SMOOTH.items():
             timing = measure(jax.jit(forward_and_backward(layer)), *problem, repeats=7)
