@@ -67,7 +67,7 @@ def draw_shape(axes: Any, measured: dict[str, tuple[float, float | None]]) -> No
         value, paper = measured[label]
         axes.plot(value, place, marker="o", color=PEERS if label.startswith(FOREIGN) else OURS, markersize=6)
         # The text goes to the side on which the paper's mark is not.
-        side = -1 if paper is not None and 1 <= paper / value < 60 else 1
+        side = -1 if paper is not None and 1 <= paper / value < 200 else 1
         where, align = (7 * side, 0), "left" if side > 0 else "right"
         axes.annotate(seconds(value), (value, place), where, "data", "offset points", va="center", ha=align, fontsize=7)
         if paper is not None:

@@ -27,7 +27,7 @@ SIZES: dict[str, tuple[int, ...]] = {
 }
 FULL_SIZES = {"arms": (3_000_000, 10_000_000), "states": (3, 5, 7, 9, 12, 14, 16), "runs": (10, 100, 200)}
 NUM_ARMS = 100  # of the cohort whose states grow
-TIME_LIMIT, FULL_TIME_LIMIT = 60.0, 600.0
+TIME_LIMIT, FULL_TIME_LIMIT = 60.0, 600.0  # seconds of processor time
 
 
 def of_arms(num_arms: int, label: str) -> Timing:
