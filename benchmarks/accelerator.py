@@ -121,33 +121,33 @@ def loss_row(num_arms: int, label: str, limits: Limits) -> Row:
 def joint_rows(num_states: int, trajectories: int) -> list[Row]:
     """Joint evaluation, which simulates three policies, beside drawing the random numbers of one simulation."""
     num_cohorts, num_arms, calls = JOINT
-    data = cohorts(num_cohorts, num_arms, num_states, calls, 0, 1)
-    problem, horizon = aw.Problem(num_states=num_states), aw.default_horizon(0.9)
-    predicted = jnp.roll(data.true_transitions, 1, axis=1)
-    quality = measure(
-        lambda: aw.joint_decision_quality(
-            jax.random.key(1), predicted, data.true_transitions, problem, data.budget, trajectories
-        ),
-        repeats=5,
+    data, problem = cohorts(num_cohorts, num_arms, num_states, calls, 0, 1), aw.Problem(num_states=num_states)
+    predicted, true, horizon = (
+        jnp.roll(data.true_transitions, 1, axis=1),
+        data.true_transitions,
+        aw.default_horizon(0.9),
     )
-    pairs = jnp.arange(trajectories // 2, dtype=jnp.uint32)
-    ids = jnp.arange(num_cohorts * num_arms, dtype=jnp.uint32)
-
-    @jax.jit
-    def draw(key: jax.Array) -> jax.Array:
-        words = arm_words(key, ids)
-        steps = jnp.arange(horizon, dtype=jnp.uint32)
-        return jax.lax.map(lambda step: uniforms(words, pairs, step, jnp.dtype(jnp.float32)).max(), steps).max()
-
-    draws = measure(draw, jax.random.key(2), repeats=5)
-    one = num_cohorts * num_arms * trajectories * horizon
+    arguments = (jax.random.key(1), predicted, true, problem, data.budget, trajectories)
+    quality = measure(lambda: aw.joint_decision_quality(*arguments), repeats=5)
+    draws = measure(draws_alone(num_cohorts * num_arms, trajectories, horizon), jax.random.key(2), repeats=5)
     size = f"{num_cohorts} cohorts × {num_arms} arms × {trajectories:,} trajectories, {num_states} states"
     rows = []
     for what, timing, number in (("joint evaluation, three policies", quality, 3), ("random numbers of one", draws, 1)):
-        speed = number * one / timing.median
+        speed = number * num_cohorts * num_arms * trajectories * horizon / timing.median
         figure = f"{speed / 1e6:,.0f} million arm-steps a second"
         rows.append(Row(what, size, timing, figure, number == 3, {"arm_steps_a_second": speed}))
     return rows
+
+
+def draws_alone(num_arms: int, trajectories: int, horizon: int) -> Callable[[jax.Array], jax.Array]:
+    """The random numbers of a simulation, drawn step by step and not stored."""
+    pairs, ids = jnp.arange(trajectories // 2, dtype=jnp.uint32), jnp.arange(num_arms, dtype=jnp.uint32)
+
+    def draw(key: jax.Array) -> jax.Array:
+        words, steps = arm_words(key, ids), jnp.arange(horizon, dtype=jnp.uint32)
+        return jax.lax.map(lambda step: uniforms(words, pairs, step, jnp.dtype(jnp.float32)).max(), steps).max()
+
+    return jax.jit(draw)
 
 
 def all_rows(given: argparse.Namespace) -> Iterator[Row]:

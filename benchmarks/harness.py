@@ -193,7 +193,7 @@ def report(
 
 
 def store(content: dict[str, Any], path: Path) -> None:
-    """Write results as JSON, and beside ``benchmarks/results`` as Markdown too."""
+    """Write results as JSON, and those in ``benchmarks/results`` as Markdown beside it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
     if path.parent == RESULTS:
