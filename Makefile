@@ -25,13 +25,12 @@ format: $(VENV)/dev ## let ruff lay out the code
 	$(RUN) -m ruff check --fix
 	$(RUN) -m ruff format
 
-bench: $(VENV)/bench ## measure, side by side with peers, and write benchmarks/results
-	$(RUN) -m benchmarks.rmab
-	$(RUN) -m benchmarks.mixtures
-	$(RUN) -m benchmarks.losses
-	$(RUN) -m benchmarks.training
-	$(RUN) -m benchmarks.plan
+bench: $(VENV)/bench ## measure, side by side with peers, and rewrite results, README and docs; FULL=1 takes longer
+	for name in rmab mixtures losses training growth plan startup history; do \
+	  $(RUN) -m benchmarks.$$name $(if $(FULL),--full) || exit 1; \
+	done
 	$(RUN) -m benchmarks.figure
+	$(RUN) -m benchmarks.pages
 
 clean: ## remove the virtual environment and every cache
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis

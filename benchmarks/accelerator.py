@@ -1,86 +1,181 @@
-"""Training on one accelerator: hundreds of runs side by side, and millions of arms in one cohort.
+"""The same on one accelerator: runs side by side, millions of arms in one cohort, joint evaluation, and the limit.
 
-``python -m benchmarks.accelerator`` on a machine with one. The share of the limit compares a step with the time in
-which the bytes that it cannot avoid moving would cross the memory bus, at the bandwidth measured in the same run.
+``python -m benchmarks.accelerator`` on a machine with one; jax, equinox, optax, jaxtyping, rich and numpy are enough
+there. "Of the limit" compares with the time in which the bytes that cannot be avoided would cross the memory bus, at
+the bandwidth that a copy reaches in the same run. Beside it stand the bytes and operations that XLA counts in the
+program it compiled; of a loop of unknown length, such as the search for the price, it counts one turn.
 """
 
 import argparse
-import json
-from dataclasses import asdict
+import functools
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 
 import armwise as aw
-from armwise.models import Linear
-from armwise.training import TrainConfig
-from armwise.training.engine import advance_many, make_material
-from armwise.training.run import Run, first_state
-from benchmarks.harness import Row, Timing, machine, measure, report, table
-from benchmarks.training import FAST, LOSSES, SHAPES, cohorts, of_one_epoch, prepared_run
+from armwise.data import Cohorts
+from armwise.rmab.draws import arm_words, uniforms
+from benchmarks.epochs import FAST, LOSSES, MSE, SHAPES, cohorts, first_model, many_runs, one_run
+from benchmarks.harness import Row, Timing, arguments, measure, report
 
-COMMAND = "python -m benchmarks.accelerator"
-EPOCHS = 20
-
-
-def bandwidth() -> float:
-    """Bytes a second that a copy of a large array reads and writes."""
-    array = jnp.zeros(2**29, jnp.float32)
-    copy = jax.jit(lambda array: array + 1)
-    return 2 * array.nbytes / measure(copy, array, repeats=20).median
+EPOCHS, CATEGORIES = 20, 44
+JOINT = (60, 100, 10)  # cohorts, arms, calls
+# Bytes for each arm of two states that no program avoids: predictions read and their gradient written (8 numbers
+# each), and of the truth either the chains (MSE) or both returns of four policies (Fast DEC-DFL) read.
+LOSS_BYTES = {MSE: 4 * (8 + 8 + 8), FAST: 4 * (8 + 8 + 8)}
+# With a model in front, predictions need not be stored, but codes are read twice: for them and for the gradient.
+EPOCH_BYTES = {MSE: 2 * CATEGORIES + 4 * 8, FAST: 2 * CATEGORIES + 4 * 8}
 
 
-def side_by_side(name: str, label: str, num_runs: int) -> Row:
-    """An epoch of so many runs at one of the paper's shapes, each with its own weights and learning rate."""
-    data, config = cohorts(*SHAPES[name]), TrainConfig(num_epochs=EPOCHS)
-    states = data.true_transitions.shape[-1]
-    models = eqx.filter_vmap(lambda key: Linear(key, data.features, states))(
-        jax.random.split(jax.random.key(0), num_runs)
-    )
-    frozen = eqx.partition(Linear(jax.random.key(0), data.features, states), eqx.is_inexact_array)[1]
-    material = make_material(data, [LOSSES[label][0]], frozen, aw.Problem(num_states=states), config)
-    state = jax.vmap(lambda weights: first_state(weights, config))(eqx.filter(models, eqx.is_inexact_array))
-    train = jnp.tile(jnp.arange(data.num_cohorts), (num_runs, 1))
-    rates = jnp.geomspace(1e-5, 1e-2, num_runs)
-    run = Run(jax.random.split(jax.random.key(1), num_runs), rates, jnp.zeros(num_runs, int), train, train[:, :0])
-    timing = measure(lambda: advance_many(state, run, material, config, jnp.asarray(EPOCHS)), repeats=5)
-    epoch = of_one_epoch(timing, EPOCHS)
+def bandwidth(megabytes: int) -> Timing:
+    """Copying an array that is read once and written once; both count."""
+    array = jnp.zeros(megabytes * 2**18, jnp.float32)
+    return measure(jax.jit(lambda array: array + 1), array, repeats=20)
+
+
+def peak_operations(size: int) -> Timing:
+    """Multiplying two square float32 matrices without shortcuts: 2 · size³ operations."""
+    matrix = jnp.ones((size, size), jnp.float32)
+    return measure(jax.jit(lambda a: jnp.matmul(a, a, precision=jax.lax.Precision.HIGHEST)), matrix, repeats=5)
+
+
+class Limits:
+    """What this machine can do, measured: bytes and operations a second."""
+
+    def __init__(self, megabytes: int, size: int):
+        copy, product = bandwidth(megabytes), peak_operations(size)
+        self.bytes = 2 * megabytes * 2**20 / copy.median
+        self.operations = 2 * size**3 / product.median
+        figure = f"{self.bytes / 1e9:,.0f} GB a second"
+        numbers = {"bytes_a_second": self.bytes}
+        self.rows = [Row("copying memory", f"{megabytes:,} MiB read and written", copy, figure, False, numbers)]
+        figure, numbers = f"{self.operations / 1e12:,.1f} Tflop/s", {"operations_a_second": self.operations}
+        self.rows.append(Row("multiplying matrices", f"{size:,} × {size:,}, float32", product, figure, False, numbers))
+
+    def figures(self, timing: Timing, needed: float, cost: dict[str, float]) -> tuple[str, dict[str, float]]:
+        """How near a measurement is to the limits, in words and in numbers."""
+        counted, operations = cost.get("bytes accessed", 0.0), cost.get("flops", 0.0)
+        numbers = {
+            "needed_bytes": needed,
+            "counted_bytes": counted,
+            "operations": operations,
+            "times_limit": timing.median * self.bytes / needed,
+            "operations_share": operations / timing.median / self.operations,
+        }
+        figure = (
+            f"{numbers['times_limit']:,.1f} × the bandwidth limit ({needed / 1e6:,.0f} MB needed, {counted / 1e6:,.0f} "
+            f"counted), {numbers['operations_share']:.1%} of the operations"
+        )
+        return figure, numbers
+
+
+def cost_of(function: Callable[..., Any], *arguments: Any) -> dict[str, float]:
+    """XLA's count of bytes and operations of a compiled function."""
+    cost: Any = jax.jit(function).lower(*arguments).compile().cost_analysis()
+    return cost[0] if isinstance(cost, list) else cost or {}
+
+
+def runs_row(name: str, label: str, num_runs: int) -> Row:
+    """An epoch of so many runs at one of the paper's shapes."""
+    data = cohorts(*SHAPES[name])
+    epoch = measure(many_runs(data, LOSSES[label], EPOCHS, num_runs), repeats=5).per(EPOCHS)
     steps = num_runs * data.num_cohorts / epoch.median
-    return Row(label, f"{name}: {num_runs} runs side by side", epoch, f"{steps:,.0f} gradient steps a second")
+    figure = f"{steps:,.0f} gradient steps a second"
+    headline = name == "real-world" and num_runs == 400 and label == FAST
+    return Row(label, f"{name}: {num_runs} runs side by side", epoch, figure, headline, {"steps_a_second": steps})
 
 
-def one_cohort(num_arms: int, label: str, speed: float) -> Row:
-    """An epoch, which is one step, over one cohort with 44 features."""
-    data = cohorts(1, num_arms, 2, num_arms // 25, 44, 0)
-    run, _ = prepared_run(data, LOSSES[label][0], EPOCHS)
-    epoch = of_one_epoch(measure(run, repeats=5), EPOCHS)
-    # Codes once for the prediction and once for its gradient; what the loss prepared, once each way.
-    per_arm = 2 * 44 + 2 * (4 * 8 if label == "MSE" else 2 * 4 * 4)
-    share = per_arm * num_arms / speed / epoch.median
-    return Row(label, f"one cohort of {num_arms:,} arms, 44 features", epoch, f"{share:.0%} of the bandwidth limit")
+@functools.lru_cache(maxsize=1)  # drawing ten million people takes longer than any measurement of them
+def one_large_cohort(num_arms: int) -> Cohorts:
+    return cohorts(1, num_arms, 2, max(1, num_arms // 25), CATEGORIES, 0)
+
+
+def cohort_row(num_arms: int, label: str, limits: Limits) -> Row:
+    """An epoch, which is one step, over one cohort with 44 categories."""
+    data, loss = one_large_cohort(num_arms), LOSSES[label]
+    epoch = measure(one_run(data, loss, EPOCHS), repeats=5).per(EPOCHS)
+    one, model = data[0], first_model(data)
+    prepared = loss.prepare(one.true_transitions, aw.Problem(), one.budget, counts=one.counts)
+    step = jax.value_and_grad(lambda model, features, prepared: loss(model(features), prepared))
+    figure, numbers = limits.figures(epoch, EPOCH_BYTES[label] * num_arms, cost_of(step, model, one.features, prepared))
+    return Row(label, f"one cohort of {num_arms:,} arms, 44 categories", epoch, figure, label == FAST, numbers)
+
+
+def loss_row(num_arms: int, label: str, limits: Limits) -> Row:
+    """The loss and its gradient alone, by the predictions."""
+    one, loss = one_large_cohort(num_arms)[0], LOSSES[label]
+    prepared = loss.prepare(one.true_transitions, aw.Problem(), one.budget, counts=one.counts)
+    predicted = jax.nn.softmax(jax.random.normal(jax.random.key(0), one.true_transitions.shape), axis=-1)
+    step = jax.value_and_grad(lambda predicted, prepared: loss(predicted, prepared))
+    timing = measure(jax.jit(step), predicted, prepared, repeats=21)
+    figure, numbers = limits.figures(timing, LOSS_BYTES[label] * num_arms, cost_of(step, predicted, prepared))
+    if isinstance(loss, aw.DecDFL):
+        numbers["steps"] = float(jax.jit(loss.solve)(predicted, prepared).num_steps)
+        figure += f", {numbers['steps']:.0f} steps of search"
+    return Row(f"{label}, loss and gradient alone", f"{num_arms:,} arms", timing, figure, label == FAST, numbers)
+
+
+def joint_rows(num_states: int, trajectories: int) -> list[Row]:
+    """Joint evaluation, which simulates three policies, beside drawing the random numbers of one simulation."""
+    num_cohorts, num_arms, calls = JOINT
+    data, problem = cohorts(num_cohorts, num_arms, num_states, calls, 0, 1), aw.Problem(num_states=num_states)
+    predicted, true, horizon = (
+        jnp.roll(data.true_transitions, 1, axis=1),
+        data.true_transitions,
+        aw.default_horizon(0.9),
+    )
+    arguments = (jax.random.key(1), predicted, true, problem, data.budget, trajectories)
+    quality = measure(lambda: aw.joint_decision_quality(*arguments), repeats=5)
+    draws = measure(draws_alone(num_cohorts * num_arms, trajectories, horizon), jax.random.key(2), repeats=5)
+    size = f"{num_cohorts} cohorts × {num_arms} arms × {trajectories:,} trajectories, {num_states} states"
+    rows = []
+    for what, timing, number in (("joint evaluation, three policies", quality, 3), ("random numbers of one", draws, 1)):
+        speed = number * num_cohorts * num_arms * trajectories * horizon / timing.median
+        figure = f"{speed / 1e6:,.0f} million arm-steps a second"
+        rows.append(Row(what, size, timing, figure, number == 3, {"arm_steps_a_second": speed}))
+    return rows
+
+
+def draws_alone(num_arms: int, trajectories: int, horizon: int) -> Callable[[jax.Array], jax.Array]:
+    """The random numbers of a simulation, drawn step by step and not stored."""
+    pairs, ids = jnp.arange(trajectories // 2, dtype=jnp.uint32), jnp.arange(num_arms, dtype=jnp.uint32)
+
+    def draw(key: jax.Array) -> jax.Array:
+        words, steps = arm_words(key, ids), jnp.arange(horizon, dtype=jnp.uint32)
+        return jax.lax.map(lambda step: uniforms(words, pairs, step, jnp.dtype(jnp.float32)).max(), steps).max()
+
+    return jax.jit(draw)
+
+
+def all_rows(given: argparse.Namespace) -> Iterator[Row]:
+    limits = Limits(given.megabytes, given.matrix)
+    yield from limits.rows
+    for number in given.arms:
+        for label in (MSE, FAST):
+            yield loss_row(number, label, limits)
+            yield cohort_row(number, label, limits)
+    for num_states in (2, 5):
+        yield from joint_rows(num_states, given.trajectories)
+    for name in SHAPES:
+        for number in given.runs:
+            for label in (MSE, FAST):
+                yield runs_row(name, label, number)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--out", type=Path, help="write the results there instead of benchmarks/results")
-    parser.add_argument("--runs", type=int, nargs="*", default=(1, 50, 400))
-    parser.add_argument("--arms", type=int, nargs="*", default=(3_000_000, 10_000_000))
-    given = parser.parse_args()
-    speed = bandwidth()
-    zero = Timing(2**32 / speed, 2**32 / speed, 2**32 / speed, 0.0)
-    rows = [Row("copying memory", "4 GiB read and written in all", zero, f"{speed / 1e9:,.0f} GB a second")]
-    for name in SHAPES:
-        rows += [side_by_side(name, label, number) for number in given.runs for label in ("MSE", FAST)]
-    rows += [one_cohort(number, label, speed) for number in given.arms for label in ("MSE", FAST)]
-    if given.out:
-        where = machine()
-        content = {"machine": where, "command": COMMAND, "rows": [asdict(row) for row in rows]}
-        given.out.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
-        print(table(rows, where, COMMAND))
-    else:
-        report("accelerator", rows, COMMAND)
+    given = arguments(
+        __doc__,
+        out={"type": Path, "help": "write the results into this file instead of benchmarks/results"},
+        runs={"type": int, "nargs": "*", "default": (1, 50, 400)},
+        arms={"type": int, "nargs": "*", "default": (3_000_000, 10_000_000)},
+        trajectories={"type": int, "default": 1000},
+        megabytes={"type": int, "default": 2048},
+        matrix={"type": int, "default": 8192},
+    )
+    report("accelerator", all_rows(given), "python -m benchmarks.accelerator", out=given.out)
 
 
 if __name__ == "__main__":

@@ -1,13 +1,15 @@
 """How every benchmark measures and reports: medians with their spread, compilation apart, the machine beside them."""
 
+import argparse
 import json
 import os
 import platform
 import statistics
 import subprocess
+import sys
 import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -16,7 +18,6 @@ from typing import Any
 import jax
 
 RESULTS = Path(__file__).parent / "results"
-README = Path(__file__).parents[1] / "README.md"
 UNITS = (("s", 1.0), ("ms", 1e3), ("µs", 1e6), ("ns", 1e9))
 
 
@@ -27,7 +28,17 @@ class Timing:
     median: float
     fastest: float
     slowest: float
-    compile: float
+    compile: float = 0.0
+
+    @classmethod
+    def of(cls, times: list[float], first: float | None = None) -> "Timing":
+        """From the time of each repeat and of a first call before them."""
+        median = statistics.median(times)
+        return cls(median, min(times), max(times), 0.0 if first is None else max(0.0, first - median))
+
+    def per(self, number: float) -> "Timing":
+        """The same of one of so many that were measured together; they were compiled once."""
+        return Timing(self.median / number, self.fastest / number, self.slowest / number, self.compile)
 
 
 @dataclass(frozen=True)
@@ -36,27 +47,44 @@ class Row:
 
     what: str
     size: str
-    timing: Timing
+    timing: Timing | None  # none where it could not be measured; the figure then says why
     figure: str = ""
-    headline: bool = True  # whether the README shows it too
+    headline: bool = False  # whether the README shows it too
+    numbers: dict[str, float] = field(default_factory=dict)  # behind the figure, for goals and plots
+
+
+def arguments(description: str | None, **options: Any) -> argparse.Namespace:
+    """What every benchmark is called with, and the options of its own: ``name={settings of add_argument}``."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--full", action="store_true", help="also what takes minutes a row")
+    for name, settings in options.items():
+        parser.add_argument("--" + name.replace("_", "-"), **settings)
+    return parser.parse_args()
 
 
 def measure(function: Callable[..., Any], *arguments: Any, repeats: int = 7) -> Timing:
     """Call the function once to compile it, then time it ``repeats`` times."""
+    return measure_in_turn({"": lambda: function(*arguments)}, repeats)[""]
 
-    def once() -> float:
+
+def measure_in_turn(functions: dict[str, Callable[[], Any]], repeats: int = 7) -> dict[str, Timing]:
+    """The same for several, one of each in turn: what else the machine does meets all of them, and ratios hold."""
+
+    def once(function: Callable[[], Any]) -> float:
         start = time.perf_counter()
-        jax.block_until_ready(function(*arguments))
+        jax.block_until_ready(function())
         return time.perf_counter() - start
 
-    first = once()
-    times = [once() for _ in range(repeats)]
-    median = statistics.median(times)
-    return Timing(median, min(times), max(times), max(0.0, first - median))
+    first = {name: once(function) for name, function in functions.items()}
+    times: dict[str, list[float]] = {name: [] for name in functions}
+    for _ in range(repeats):
+        for name, function in functions.items():
+            times[name].append(once(function))
+    return {name: Timing.of(times[name], first[name]) for name in functions}
 
 
-def machine() -> dict[str, str]:
-    """Where and with what a result was measured."""
+def machine(*packages: str) -> dict[str, str]:
+    """Where and with what a result was measured; the packages named beside ours are those it compares with."""
     model = next(
         (line.split(":")[1].strip() for line in _read("/proc/cpuinfo").splitlines() if "model name" in line),
         platform.processor(),
@@ -65,10 +93,16 @@ def machine() -> dict[str, str]:
     return {
         "device": f"{jax.devices()[0].device_kind}, {model}, {os.cpu_count()} cores",
         "python": platform.python_version(),
-        "jax": version("jax"),
+        **{package: version(package) for package in ("jax", *packages)},
         "commit": commit,
         "date": datetime.now(UTC).date().isoformat(),
     }
+
+
+def peak_memory() -> float:
+    """The most bytes this process ever held. Not from getrusage: on Linux a child's peak begins at its parent's."""
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
+    return int(line.split()[1]) * 1024.0
 
 
 def _read(path: str) -> str:
@@ -82,44 +116,94 @@ def _git(*arguments: str) -> str:
 def seconds(value: float) -> str:
     """A duration in the unit in which it is a small number."""
     unit, scale = next((pair for pair in UNITS if value * pair[1] >= 1), UNITS[-1])
-    return f"{value * scale:.3g} {unit}"
+    return f"{value * scale:.3g} {unit}" if value < 1000 else f"{value:,.0f} s"
 
 
-def table(rows: list[Row], where: dict[str, str], command: str) -> str:
-    """The rows as Markdown, with the command and the machine under them."""
-    lines = ["| what | size | median | range | compile | |", "|---|---|---|---|---|---|"]
+def gigabytes(value: float) -> str:
+    return f"{value / 1e9:.2f} GB"
+
+
+def cells(row: Row) -> tuple[str, ...]:
+    """The row's part of a Markdown table."""
+    timing = row.timing
+    if timing is None:
+        return row.what, row.size, "–", "–", "–"
+    spread = f"{seconds(timing.fastest)} – {seconds(timing.slowest)}"
+    compiled = seconds(timing.compile) if timing.compile else "–"
+    return row.what, row.size, seconds(timing.median), spread, compiled
+
+
+def has_paper(rows: list[Row]) -> bool:
+    """Whether the paper has a figure for any of these."""
+    return any("paper" in row.numbers for row in rows)
+
+
+def paper_cell(row: Row, rows: list[Row]) -> tuple[str, ...]:
+    """The paper's own figure, in a table that has such a column."""
+    if not has_paper(rows):
+        return ()
+    return (seconds(row.numbers["paper"]) if "paper" in row.numbers else "–",)
+
+
+def line(values: Iterable[str]) -> str:
+    """One line of a Markdown table."""
+    return "| " + " | ".join(values) + " |"
+
+
+def origin(content: dict[str, Any]) -> str:
+    """The command and the machine, under a table."""
+    where = ", ".join(f"{name} {value}" for name, value in content["machine"].items())
+    return f"`{content['command']}`; {where}."
+
+
+def table(content: dict[str, Any]) -> str:
+    """A benchmark's stored results as Markdown."""
+    rows = rows_of(content)
+    titles = ("what", "size", "median", "range", "compile", *(("paper",) if has_paper(rows) else ()), "")
+    lines = [line(titles), "|" + "---|" * len(titles)]
+    lines += [line((*cells(row), *paper_cell(row, rows), row.figure)) for row in rows]
+    return "\n".join([*lines, "", origin(content)]) + "\n"
+
+
+def rows_of(content: dict[str, Any]) -> list[Row]:
+    """The rows of a benchmark's stored results."""
+    return [Row(**(row | {"timing": Timing(**row["timing"]) if row["timing"] else None})) for row in content["rows"]]
+
+
+def load(name: str) -> dict[str, Any]:
+    """A benchmark's stored results."""
+    content: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text())
+    return content
+
+
+def report(
+    name: str, rows: Iterable[Row], command: str = "", packages: tuple[str, ...] = (), out: Path | None = None
+) -> None:
+    """Measure the rows one by one, say so on stderr, and write them as JSON and, in ``benchmarks/results``, Markdown.
+
+    The README and docs follow with ``python -m benchmarks.pages``.
+    """
+    start = time.perf_counter()
+    measured = [asdict(row) for row in _spoken(name, rows)]
+    taken = time.perf_counter() - start
+    command = command or "make bench" + " FULL=1" * ("--full" in sys.argv)
+    content = {"machine": machine(*packages), "command": command, "seconds": taken, "rows": measured}
+    store(content, out or RESULTS / f"{name}.json")
+    print(table(content))
+
+
+def store(content: dict[str, Any], path: Path) -> None:
+    """Write results as JSON, and those in ``benchmarks/results`` as Markdown beside it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+    if path.parent == RESULTS:
+        path.with_suffix(".md").write_text(table(content))
+
+
+def _spoken(name: str, rows: Iterable[Row]) -> Iterator[Row]:
+    start = time.perf_counter()
     for row in rows:
-        timing = row.timing
-        spread = f"{seconds(timing.fastest)} – {seconds(timing.slowest)}"
-        cells = (row.what, row.size, seconds(timing.median), spread, seconds(timing.compile), row.figure)
-        lines.append("| " + " | ".join(cells) + " |")
-    where_text = ", ".join(f"{name} {value}" for name, value in where.items())
-    return "\n".join([*lines, "", f"`{command}`; {where_text}."]) + "\n"
-
-
-def report(name: str, rows: list[Row], command: str) -> None:
-    """Write the results as JSON and Markdown, print them, and put the headlines into the README's section."""
-    where = machine()
-    content = {"machine": where, "command": command, "rows": [asdict(row) for row in rows]}
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / f"{name}.json").write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n")
-    text = table(rows, where, command)
-    (RESULTS / f"{name}.md").write_text(text)
-    README.write_text(with_section(README.read_text(), name, headlines(name)))
-    print(text)
-
-
-def headlines(name: str) -> str:
-    """The README's table of a benchmark, from its stored results."""
-    content = json.loads((RESULTS / f"{name}.json").read_text())
-    rows = [Row(**(row | {"timing": Timing(**row["timing"])})) for row in content["rows"] if row["headline"]]
-    return table(rows, content["machine"], content["command"])
-
-
-def with_section(document: str, name: str, text: str) -> str:
-    """The document with the text between the markers ``<!-- name -->`` and ``<!-- /name -->``, if it has them."""
-    start, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
-    if start not in document:
-        return document
-    before, rest = document.split(start, 1)
-    return before + start + text + end + rest.split(end, 1)[1]
+        middle = "–" if row.timing is None else seconds(row.timing.median)
+        spent = time.perf_counter() - start
+        print(f"{name}, {spent:.0f} s: {row.what}, {row.size}: {middle} {row.figure}", file=sys.stderr, flush=True)
+        yield row

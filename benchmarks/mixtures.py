@@ -4,7 +4,7 @@ Run with ``make bench``. About two minutes on two cores.
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
@@ -14,10 +14,10 @@ import numpy as np
 from armwise.mixtures import CvxpyMixture, EntropyMixture, LinearMixture, Mixture, QuadraticMixture
 from armwise.mixtures.entropy import softmax
 from armwise.mixtures.rows import largest, total
-from benchmarks.harness import Row, measure, report, seconds
+from benchmarks.harness import Row, arguments, measure, report, seconds
 
-COMMAND = "make bench"
 TEMPERATURE = 0.1
+ARMS = (100, 1_000, 10_000, 100_000, 1_000_000)
 SMOOTH = {"entropy": EntropyMixture(TEMPERATURE), "l2": QuadraticMixture(TEMPERATURE)}
 
 
@@ -38,20 +38,19 @@ def forward_and_backward(layer: Mixture) -> Callable[..., Any]:
     return jax.value_and_grad(loss, argnums=(0, 1))
 
 
-def against_cvxpylayers(num_arms: int, num_policies: int) -> list[Row]:
+def against_cvxpylayers(num_arms: int, num_policies: int) -> Iterator[Row]:
     """Forward and backward in float64, as cvxpylayers computes; with its defaults, and its own set-up apart."""
-    rows, size = [], f"{num_arms} × {num_policies}"
+    size = f"{num_arms} × {num_policies}"
     with jax.enable_x64(True):
         problem = random_problem(num_arms, num_policies, np.float64)
         for regulariser, layer in SMOOTH.items():
             ours = measure(jax.jit(forward_and_backward(layer)), *problem, repeats=51)
-            rows.append(Row(f"{regulariser}, forward and backward", size, ours))
+            yield Row(f"{regulariser}, forward and backward", size, ours)
             for solver, tolerance in (("SCS", 1e-4), ("Clarabel", 1e-8)):
                 reference = CvxpyMixture(regulariser, TEMPERATURE, solver=solver, tolerance=tolerance)  # type: ignore[arg-type]
                 theirs = measure(forward_and_backward(reference), *problem, repeats=3)
-                speedup = f"{theirs.median / ours.median:,.0f} times as long"
-                rows.append(Row(f"{regulariser}, cvxpylayers with {solver}", size, theirs, speedup))
-    return rows
+                what, ratio = f"{regulariser}, cvxpylayers with {solver}", theirs.median / ours.median
+                yield Row(what, size, theirs, f"{ratio:,.0f} × ours", numbers={"to_ours": ratio})
 
 
 def bisection(rewards: jax.Array, spend: jax.Array, budget: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -92,10 +91,10 @@ def newton_against_bisection(num_arms: int, num_policies: int) -> list[Row]:
         layer, solution = SMOOTH["entropy"], SMOOTH["entropy"](*problem)
         warm_price = 1.01 * solution.budget_price
         # Only the mixture is asked for, of each: no certificate that bisection does not give.
-        newton = measure(jax.jit(lambda *problem: layer(*problem).mixture), *problem, repeats=101)
-        halving = measure(jax.jit(lambda *problem: bisection(*problem)[0]), *problem, repeats=101)
+        newton = measure(jax.jit(lambda *problem: layer(*problem).mixture), *problem, repeats=51)
+        halving = measure(jax.jit(lambda *problem: bisection(*problem)[0]), *problem, repeats=51)
         warm = jax.jit(lambda price, *problem: layer(*problem, initial_price=price).mixture)
-        warm_time = measure(warm, warm_price, *problem, repeats=101)
+        warm_time = measure(warm, warm_price, *problem, repeats=51)
         warm_steps = layer(*problem, initial_price=warm_price).num_steps
         return [
             Row("entropy forward, Newton in a bracket", size, newton, f"{solution.num_steps} steps"),
@@ -104,39 +103,44 @@ def newton_against_bisection(num_arms: int, num_policies: int) -> list[Row]:
         ]
 
 
-def growth_in_arms() -> list[Row]:
-    rows = []
-    for num_arms in (100, 1_000, 10_000, 100_000, 1_000_000):
+def growth_in_arms(sizes: tuple[int, ...]) -> Iterator[Row]:
+    for num_arms in sizes:
         problem = random_problem(num_arms, 4, np.float32)
         for name, layer in SMOOTH.items():
             timing = measure(jax.jit(forward_and_backward(layer)), *problem, repeats=5)
             steps = layer(*problem).num_steps
             figure = f"{seconds(timing.median / num_arms)} an arm, {steps} steps"
-            size, headline = f"{num_arms:,} × 4", num_arms == 1_000_000
-            rows.append(Row(f"{name}, forward and backward, float32", size, timing, figure, headline))
+            size, headline = f"{num_arms:,} × 4", num_arms == 1_000_000 and name == "entropy"
+            numbers = {"arms": num_arms, "per_arm": timing.median / num_arms}
+            yield Row(f"{name}, forward and backward, float32", size, timing, figure, headline, numbers)
         linear = measure(jax.jit(LinearMixture()), *problem, repeats=3)
         figure = f"{seconds(linear.median / num_arms)} an arm"
-        rows.append(Row("linear, forward, float32", size, linear, figure, headline))
-    return rows
+        yield Row("linear, forward, float32", size, linear, figure)
 
 
-def growth_in_states() -> list[Row]:
-    rows = []
-    for num_states in range(2, 9):
+def growth_in_states() -> Iterator[Row]:
+    for num_states in (2, 5, 8):
         problem = random_problem(100, 2**num_states, np.float32)
         for name, layer in SMOOTH.items():
             timing = measure(jax.jit(forward_and_backward(layer)), *problem, repeats=7)
             figure = f"{num_states} states, {seconds(timing.median / 100 / 2**num_states)} a policy"
             size = f"100 × {2**num_states}"
-            rows.append(Row(f"{name}, forward and backward, float32", size, timing, figure, headline=False))
-    return rows
+            yield Row(f"{name}, forward and backward, float32", size, timing, figure)
+
+
+def all_rows(sizes: tuple[int, ...]) -> Iterator[Row]:
+    for shape in ((76, 4), (100, 32)):
+        yield from against_cvxpylayers(*shape)
+    for shape in ((76, 4), (100, 32), (10_000, 4)):
+        yield from newton_against_bisection(*shape)
+    yield from growth_in_arms(sizes)
+    yield from growth_in_states()
 
 
 def main() -> None:
+    given = arguments(__doc__, arms={"type": int, "nargs": "*", "default": ARMS})
     warnings.simplefilter("ignore")  # the solvers remark on their own accuracy
-    rows = against_cvxpylayers(76, 4) + against_cvxpylayers(100, 32)
-    rows += newton_against_bisection(76, 4) + newton_against_bisection(100, 32) + newton_against_bisection(10_000, 4)
-    report("mixtures", rows + growth_in_arms() + growth_in_states(), COMMAND)
+    report("mixtures", all_rows(tuple(given.arms)), packages=("cvxpylayers", "diffcp", "scs", "clarabel"))
 
 
 if __name__ == "__main__":

@@ -1,15 +1,19 @@
-"""A plan for millions: from a Parquet file of people to a written call list; time, and the peak of memory.
+"""A plan for millions: from a Parquet file of people to a written call list; time by its parts, and peak memory.
 
-``python -m benchmarks.plan``, or with numbers of people after it. People, features and model are made up. Each size
-runs in a process of its own, so that the peak of memory is its own; "start-up" is what comes before the file is opened:
-imports, loading the planner, and compiling, by a plan for a few people.
+Run with ``make bench``. People, features and model are made up. Each size runs in a process of its own, so that the
+peak of memory is its own; "start-up" is what comes before the file is opened: imports, loading the planner, and
+compiling, by a plan for a few people. The parts: reading the file; scoring (features to codes, codes to chains and
+indices); ranking (the best so far under all budgets); writing the list; and what remains, mostly checking where each
+person stands and that nobody is there twice.
 """
 
 import json
+import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +21,14 @@ import numpy as np
 import polars as pl
 
 import armwise as aw
-from benchmarks.harness import Row, Timing, report
+from armwise.data import Encoder
+from armwise.planning import making
+from armwise.planning.population import Population
+from armwise.planning.shortlist import Shortlist
+from benchmarks.harness import Row, Timing, arguments, gigabytes, peak_memory, report, seconds
 
 SIZES = (30_000, 300_000, 3_000_000)
+PARTS = ("reading", "scoring", "ranking", "writing")
 COLUMNS, ROWS_AT_A_TIME, BUDGET, DISTRICTS = 44, 100_000, 10_000, 20
 STANDING: dict[str, Any] = {
     "states": "state",
@@ -80,44 +89,88 @@ def write_planner(path: Path) -> None:
     aw.OutreachPlanner(aw.MeanSquaredError(), config=settings).fit(people, history).save(path)
 
 
+class Parts:
+    """Seconds spent in each part of a plan, by clocks put around the functions that do it."""
+
+    def __init__(self) -> None:
+        self.seconds = dict.fromkeys(PARTS, 0.0)
+
+    def clocked(self, part: str, function: Callable[..., Any]) -> Callable[..., Any]:
+        """The function, its time counted as that part's."""
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            start = time.perf_counter()
+            result = function(*arguments, **options)
+            self.seconds[part] += time.perf_counter() - start
+            return result
+
+        return call
+
+    def clocked_stream(self, part: str, function: Callable[..., Iterator[Any]]) -> Callable[..., Iterator[Any]]:
+        """The same for a function that yields: what its caller does in between is not counted."""
+
+        def call(*arguments: Any, **options: Any) -> Iterator[Any]:
+            stream = function(*arguments, **options)
+            following = self.clocked(part, lambda: next(stream, None))
+            while (frame := following()) is not None:
+                yield frame
+
+        return call
+
+    def install(self) -> None:
+        """Put the clocks in place, in this process."""
+        Population.batches = self.clocked_stream("reading", Population.batches)  # type: ignore[method-assign]
+        Encoder.transform = self.clocked("scoring", Encoder.transform)  # type: ignore[method-assign]
+        vars(making)["score"] = self.clocked("scoring", vars(making)["score"])
+        Shortlist.add = self.clocked("ranking", Shortlist.add)  # type: ignore[method-assign]
+
+
 def measure(folder: Path) -> None:
-    """In a process of its own: start up, plan, write the list; print seconds and gigabytes."""
+    """In a process of its own: start up, plan, write the list; print seconds and bytes."""
     planner = aw.OutreachPlanner.load(folder / "model.armwise")
     planner.plan(some_people(np.random.default_rng(9), 0, 100), **STANDING, **RULES)
-    start_up = _peak()
+    start_up, parts = peak_memory(), Parts()
+    parts.install()
     start = time.perf_counter()
     plan = planner.plan(folder / "people.parquet", **STANDING, **RULES)
-    plan.write(folder / "call-list.csv")
-    seconds = time.perf_counter() - start
-    print(json.dumps({"seconds": seconds, "peak": _peak(), "start_up": start_up, "calls": len(plan)}))
+    parts.clocked("writing", plan.write)(folder / "call-list.csv")
+    total = time.perf_counter() - start
+    parts.seconds["the rest"] = total - sum(parts.seconds.values())
+    result = {"seconds": total, "peak": peak_memory(), "start_up": start_up, "calls": len(plan)}
+    print(json.dumps(result | {"parts": parts.seconds}))
 
 
-def _peak() -> float:
-    """Gigabytes. Not from getrusage: Linux lets a new process begin with its parent's peak there."""
-    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
-    return int(line.split()[1]) * 1024 / 1e9
-
-
-def row(folder: Path, number: int, repeats: int = 3) -> Row:
+def rows(folder: Path, number: int, repeats: int = 3) -> Iterator[Row]:
+    """The whole, then its parts."""
     write_people(folder / "people.parquet", number)
     command = [sys.executable, "-m", "benchmarks.plan", "--measure", str(folder)]
     runs = [json.loads(subprocess.run(command, check=True, capture_output=True).stdout) for _ in range(repeats)]
-    times, peak = sorted(run["seconds"] for run in runs), max(run["peak"] for run in runs)
-    megabytes = (folder / "people.parquet").stat().st_size / 1e6
-    figure = f"peak memory {peak:.2f} GB, of it start-up {runs[0]['start_up']:.2f} GB"
-    size = f"{number:,} people × {COLUMNS} categories, {megabytes:.0f} MB, to {runs[0]['calls']:,} calls"
-    return Row("plan, file to written list", size, Timing(times[repeats // 2], times[0], times[-1], 0.0), figure)
+    timing, peak = Timing.of([run["seconds"] for run in runs]), max(run["peak"] for run in runs)
+    size = f"{number:,} people × {COLUMNS} categories"
+    parts = {name: [run["parts"][name] for run in runs] for name in (*PARTS, "the rest")}
+    split = ", ".join(f"{name} {seconds(statistics.median(times))}" for name, times in parts.items())
+    figure = f"peak {gigabytes(peak)}, of it start-up {gigabytes(runs[0]['start_up'])}; {split}"
+    yield Row("plan, file to written list", size, timing, figure, number == SIZES[-1], {"people": number, "peak": peak})
+    for name, times in parts.items():
+        share = statistics.median(times) / timing.median
+        yield Row(f"of it {name}", size, Timing.of(times), f"{share:.0%}", numbers={"share": share})
 
 
-def main(sizes: tuple[int, ...]) -> None:
+def all_rows(sizes: tuple[int, ...]) -> Iterator[Row]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_planner(folder / "model.armwise")
-        report("plan", [row(folder, number) for number in sizes], "python -m benchmarks.plan")
+        for number in sizes:
+            yield from rows(folder, number)
+
+
+def main() -> None:
+    given = arguments(__doc__, people={"type": int, "nargs": "*", "default": SIZES}, measure={"type": Path})
+    if given.measure:
+        measure(given.measure)
+    else:
+        report("plan", all_rows(tuple(given.people)), packages=("polars",))
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["--measure"]:
-        measure(Path(sys.argv[2]))
-    else:
-        main(tuple(int(each) for each in sys.argv[1:]) or SIZES)
+    main()

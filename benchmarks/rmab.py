@@ -1,26 +1,17 @@
-"""The bandit core: exact returns and gradients, Whittle indices against markovianbandit-pkg, simulation.
+"""The bandit core: exact returns and gradients, Whittle indices against what others do, simulation.
 
 Run with ``make bench``. About two minutes on two cores.
 """
 
-import contextlib
-import io
-import time
+from collections.abc import Iterator
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 import armwise as aw
 from armwise.rmab.draws import arm_words, uniforms
-from benchmarks.harness import Row, Timing, measure, report, seconds
-
-COMMAND = "make bench"
-
-
-def random_transitions(num_arms: int, num_states: int) -> jax.Array:
-    draws = jax.random.exponential(jax.random.key(0), (num_arms, num_states, 2, num_states))
-    return jax.block_until_ready(draws / draws.sum(axis=-1, keepdims=True))
+from benchmarks.harness import Row, arguments, measure, report, seconds
+from benchmarks.whittle import random_transitions, whittle_rows
 
 
 def returns_rows(num_arms: int, num_states: int) -> list[Row]:
@@ -41,41 +32,9 @@ def returns_rows(num_arms: int, num_states: int) -> list[Row]:
     rows = []
     for what, function in (("returns", forward), ("returns and gradient", gradient)):
         timing = measure(function, transitions)
-        rows.append(Row(what, size, timing, f"{seconds(timing.median / num_arms / len(policies))} a policy"))
+        figure = f"{seconds(timing.median / num_arms / len(policies))} a policy"
+        rows.append(Row(what, size, timing, figure))
     return rows
-
-
-def package_seconds_per_arm(num_states: int, num_arms: int = 400) -> Timing:
-    """Time of markovianbandit-pkg through its public interface, one arm at a time, after its own compilation."""
-    before = np.geterr()  # the package turns floating-point warnings into errors for the whole process
-    from markovianbandit import restless_bandit_from_P0P1_R0R1 as bandit
-
-    np.seterr(**before)
-    transitions = np.asarray(random_transitions(num_arms + 1, num_states), float)
-    transitions /= transitions.sum(axis=-1, keepdims=True)
-    rewards, times = np.linspace(0, 1, num_states), []
-    with contextlib.redirect_stdout(io.StringIO()):
-        for arm in transitions:
-            start = time.perf_counter()
-            bandit(arm[:, 0], arm[:, 1], rewards, rewards).whittle_indices(discount=0.9)
-            times.append(time.perf_counter() - start)
-    return Timing(float(np.median(times[1:])), min(times[1:]), max(times[1:]), times[0])
-
-
-def whittle_rows(num_arms: int, num_states: int) -> list[Row]:
-    transitions, problem = random_transitions(num_arms, num_states), aw.Problem(num_states=num_states)
-    timing = measure(jax.jit(lambda t: aw.whittle_indices(t, problem)), transitions, repeats=5)
-    package = package_seconds_per_arm(num_states)
-    ratio = package.median / (timing.median / num_arms)
-    return [
-        Row(
-            "Whittle indices",
-            f"{num_arms:,} arms × {num_states} states",
-            timing,
-            f"{ratio:,.0f} × the package, per arm",
-        ),
-        Row("markovianbandit-pkg", f"1 arm × {num_states} states", package),
-    ]
 
 
 def simulation_rows(num_states: int, num_cohorts: int = 60, num_arms: int = 100, trajectories: int = 1000) -> list[Row]:
@@ -112,22 +71,27 @@ def simulation_rows(num_states: int, num_cohorts: int = 60, num_arms: int = 100,
     timings = measure(simulate, keys, cohorts, indices, repeats=5), measure(draw, keys, repeats=5)
     shape = f"{num_cohorts} cohorts × {num_arms} arms × {trajectories:,} trajectories × {horizon} steps"
     size = f"{shape}, {num_states} states"
-    return [
-        Row(what, size, timing, f"{arm_steps / timing.median / 1e6:,.0f} million arm-steps a second")
-        for what, timing in zip(("simulation", "its random numbers alone"), timings, strict=True)
-    ]
+    rows = []
+    for what, timing in zip(("simulation", "its random numbers alone"), timings, strict=True):
+        speed = arm_steps / timing.median
+        figure, numbers = f"{speed / 1e6:,.0f} million arm-steps a second", {"arm_steps_a_second": speed}
+        rows.append(Row(what, size, timing, figure, what == "simulation", numbers))
+    return rows
+
+
+def all_rows(num_arms: int, trajectories: int) -> Iterator[Row]:
+    for num_states, arms in ((2, num_arms), (5, max(1, num_arms // 10))):
+        yield from returns_rows(arms, num_states)
+    for num_states in (2, 5):
+        yield from whittle_rows(num_arms, num_states)
+    for num_states in (2, 5):
+        yield from simulation_rows(num_states, trajectories=trajectories)
 
 
 def main() -> None:
-    rows = [
-        *returns_rows(1_000_000, 2),
-        *returns_rows(100_000, 5),
-        *whittle_rows(1_000_000, 2),
-        *whittle_rows(1_000_000, 5),
-        *simulation_rows(2),
-        *simulation_rows(5)[:1],
-    ]
-    report("rmab", rows, COMMAND)
+    sizes = {"arms": {"type": int, "default": 1_000_000}, "trajectories": {"type": int, "default": 1000}}
+    given = arguments(__doc__, **sizes)
+    report("rmab", all_rows(given.arms, given.trajectories), packages=("markovianbandit-pkg", "numpy"))
 
 
 if __name__ == "__main__":

@@ -1,173 +1,111 @@
-"""Whole training epochs, model and Adam included: every loss at the paper's shapes, and one cohort of up to a million.
+"""Whole training epochs, model and Adam included: every loss and every peer at the paper's three shapes.
 
-Run with ``make bench``. An epoch is one pass over the training cohorts, one gradient step each, inside ``train``'s own
-compiled program; validation is left out, as it is in the paper's table.
+Run with ``make bench``. Peers: a PyTorch port of Fast DEC-DFL, checked against ours before it is timed, and DEC-DFL
+through cvxpylayers, whose epoch is taken from two of its steps. ``--full`` adds SCS at a tolerance of 1e-6, which takes
+minutes at five states.
 """
 
-import argparse
-import json
-import subprocess
-import sys
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+import warnings
+from collections.abc import Iterator
+from typing import Literal
 
-import equinox as eqx
 import jax
-import jax.numpy as jnp
-import numpy as np
 
 import armwise as aw
-from armwise.data import Cohorts, Features
-from armwise.models import Linear
-from armwise.training import TrainConfig
-from armwise.training.engine import advance_one, make_material
-from armwise.training.run import Run, State, first_state
-from benchmarks.harness import Row, Timing, measure, report
+from armwise.data import Cohorts
+from benchmarks.epochs import FAST, LOSSES, MSE, SHAPES, TEMPERATURE, cohorts, first_model, one_run, size_of
+from benchmarks.harness import Row, Timing, arguments, measure, measure_in_turn, report
 
-COMMAND = "make bench"
-# Training cohorts, arms, states, budget, categorical features, numeric features.
-SHAPES = {
-    "real-world": (60, 76, 2, 3, 44, 0),
-    "synthetic, 2 states": (20, 100, 2, 10, 0, 16),
-    "synthetic, 5 states": (20, 100, 5, 10, 0, 16),
-}
-FAST = "Fast DEC-DFL (entropy)"
-LOSSES: dict[str, tuple[aw.Loss, int]] = {  # with the epochs that one measurement takes
-    "MSE": (aw.MeanSquaredError(), 50),
-    "NLL": (aw.NegativeLogLikelihood(), 50),
-    FAST: (aw.DecDFL(aw.EntropyMixture(0.1)), 50),
-    "Fast DEC-DFL (L2)": (aw.DecDFL(aw.QuadraticMixture(0.1)), 50),
-    "SIM-DFL (1 trajectory)": (aw.SimDFL(1), 5),
-    "SIM-DFL (10 trajectories)": (aw.SimDFL(10), 5),
-    "SIM-DFL (100 trajectories)": (aw.SimDFL(100), 2),
-    "SIM-DFL (1,000 trajectories)": (aw.SimDFL(1000), 1),
-}
-REFERENCES = {
-    "DEC-DFL (entropy, cvxpylayers)": aw.DecDFL(aw.CvxpyMixture("entropy", 0.1, solver="SCS", tolerance=1e-6)),
-    "DEC-DFL (L2, cvxpylayers)": aw.DecDFL(aw.CvxpyMixture("l2", 0.1, solver="SCS", tolerance=1e-6)),
-}
+PORT = "Fast DEC-DFL (entropy), PyTorch port"
 # The paper's seconds per epoch (the table in its "Computational Cost Results"), in the order of SHAPES.
 PAPER = {
     "NLL": (0.69, 0.22, 0.24),
-    "MSE": (0.49, 0.15, 0.18),
+    MSE: (0.49, 0.15, 0.18),
     "SIM-DFL (1 trajectory)": (18.20, 6.51, 18.18),
     "SIM-DFL (10 trajectories)": (21.34, 8.83, 19.97),
     "SIM-DFL (100 trajectories)": (51.10, 29.33, 34.07),
     "SIM-DFL (1,000 trajectories)": (503.24, 305.69, 246.48),
-    "DEC-DFL (L2, cvxpylayers)": (4.63, 2.20, 46.28),
-    "DEC-DFL (entropy, cvxpylayers)": (19.51, 11.61, 289.62),
+    "DEC-DFL (L2, cvxpylayers": (4.63, 2.20, 46.28),
+    "DEC-DFL (entropy, cvxpylayers": (19.51, 11.61, 289.62),
     FAST: (1.07, 0.39, 0.70),
 }
-LEVELS = 6
+HEADLINES = (FAST, PORT, "SIM-DFL (1,000 trajectories)", "DEC-DFL (entropy, cvxpylayers, Clarabel)")
+Regulariser = Literal["entropy", "l2"]
+Solver = Literal["SCS", "Clarabel"]
+REGULARISERS: dict[str, Regulariser] = {"entropy": "entropy", "L2": "l2"}
+SOLVERS: dict[str, tuple[Solver, float]] = {"SCS": ("SCS", 1e-4), "Clarabel": ("Clarabel", 1e-8)}
+# Epochs in one measurement, and measurements, of losses by simulation; the first that matches.
+EFFORT = {"(1,000": (1, 1), "(100": (1, 3), "SIM": (5, 3)}
+FULL_SOLVERS: dict[str, tuple[Solver, float]] = {"SCS to 1e-6": ("SCS", 1e-6)}
 
 
-def cohorts(num_cohorts: int, arms: int, states: int, budget: int, categorical: int, numeric: int) -> Cohorts:
-    """Cohorts of the given shape with made-up content: only the time matters here."""
-    rng = np.random.default_rng(0)
-    people = (num_cohorts, arms)
-    true = rng.dirichlet(np.ones(states), (*people, states, 2)).astype(np.float32)
-    features = Features(
-        rng.normal(size=(*people, numeric)).astype(np.float32),
-        rng.integers(0, LEVELS, (*people, categorical)),
-        (LEVELS,) * categorical,
-    )
-    return Cohorts(features, true, rng.poisson(3 * true).astype(np.float32), budget)
+def fast_epochs(data: Cohorts, num_epochs: int = 50) -> dict[str, Timing]:
+    """Epochs of the losses that take about as long as one another, measured in turn."""
+    runs = {label: one_run(data, loss, num_epochs) for label, loss in LOSSES.items() if "SIM" not in label}
+    return {label: timing.per(num_epochs) for label, timing in measure_in_turn(runs, repeats=9).items()}
 
 
-def prepared_run(data: Cohorts, loss: aw.Loss, num_epochs: int) -> tuple[Callable[[], State], Any]:
-    """A function that runs so many epochs, and the model it starts from."""
-    config, states = TrainConfig(num_epochs=num_epochs), data.true_transitions.shape[-1]
-    model = Linear(jax.random.key(0), data.features, states)
-    weights, frozen = eqx.partition(model, eqx.is_inexact_array)
-    material = make_material(data, [loss], frozen, aw.Problem(num_states=states), config)
-    numbers = jnp.arange(data.num_cohorts)
-    run = Run(jax.random.key(1), jnp.float32(1e-2), jnp.zeros((), int), numbers, numbers[:0])
-    state, last = first_state(weights, config), jnp.asarray(num_epochs)
-    return lambda: advance_one(state, run, material, config, last), model
+def slow_epoch(data: Cohorts, label: str) -> Timing:
+    """An epoch of a loss by simulation; the slower it is, the fewer epochs and repeats."""
+    num_epochs, repeats = next(effort for part, effort in EFFORT.items() if part in label)
+    return measure(one_run(data, LOSSES[label], num_epochs), repeats=repeats).per(num_epochs)
 
 
-def of_one_epoch(timing: Timing, num_epochs: float) -> Timing:
-    median, fastest, slowest = (value / num_epochs for value in (timing.median, timing.fastest, timing.slowest))
-    return Timing(median, fastest, slowest, timing.compile)
-
-
-def reference_epoch(data: Cohorts, loss: aw.Loss) -> Timing:
+def reference_epoch(data: Cohorts, regulariser: Regulariser, solver: Solver, tolerance: float) -> Timing:
     """An epoch's gradients through the solver that cannot be compiled, from the time of two of its steps.
 
     Both at the first weights: some of its gradients are NaN, and no problem can be solved at weights that are.
     """
-    states = data.true_transitions.shape[-1]
-    model = Linear(jax.random.key(0), data.features, states)
-    problem = aw.Problem(num_states=states)
+    loss = aw.DecDFL(aw.CvxpyMixture(regulariser, TEMPERATURE, solver=solver, tolerance=tolerance))
+    model = first_model(data)
+    problem = aw.Problem(num_states=model.num_states)
     prepared = [loss.prepare(data[n].true_transitions, problem, data[n].budget) for n in range(2)]
     gradient = jax.grad(lambda model, features, prepared: loss(model(features), prepared))
     timing = measure(lambda: [gradient(model, data[n].features, prepared[n]) for n in range(2)], repeats=2)
-    return of_one_epoch(timing, 2 / data.num_cohorts)
+    return timing.per(2 / data.num_cohorts)
 
 
-def shape_rows(name: str, shape: tuple[int, ...]) -> list[Row]:
-    data = cohorts(*shape)
-    timings = {}
-    for label, (loss, num_epochs) in LOSSES.items():
-        run, _ = prepared_run(data, loss, num_epochs)
-        timings[label] = of_one_epoch(
-            measure(run, repeats=1 if "1,000" in label else 3 if "SIM" in label else 7), num_epochs
-        )
-    for label, loss in REFERENCES.items():
-        timings[label] = reference_epoch(data, loss)
-    fast, mse = timings[FAST].median, timings["MSE"].median
-    size = f"{name}: {shape[0]} × {shape[1]} arms"
-    rows = []
-    for label, timing in timings.items():
-        figure = f"{timing.median / mse:,.2f} × MSE"
-        if "SIM" in label or "cvxpylayers" in label:
-            figure = f"{timing.median / fast:,.0f} × Fast DEC-DFL"
-        if label in PAPER:
-            figure += f"; paper: {PAPER[label][list(SHAPES).index(name)]} s"
-        rows.append(Row(label, size, timing, figure))
-    return rows
+def port_epoch(data: Cohorts) -> tuple[Timing, str]:
+    """An epoch of the PyTorch port, and how it was run."""
+    from benchmarks import torch_port  # PyTorch is installed for ``make bench`` only
+
+    timing, threads, difference = torch_port.epoch_time(data)
+    return timing, f", {threads} thread{'s' * (threads > 1)}, loss and gradient within {difference:.0e} of ours"
 
 
-def one_large_cohort(num_arms: int, label: str) -> dict[str, Any]:
-    """An epoch over one cohort in a process of its own: its time, and the most memory that it ever held."""
-    arguments = [sys.executable, "-m", "benchmarks.training", "--cohort", str(num_arms), "--loss", label]
-    done = subprocess.run(arguments, capture_output=True, text=True, check=True)
-    return json.loads(done.stdout.splitlines()[-1])
+def timings(data: Cohorts, full: bool) -> Iterator[tuple[str, Timing, str]]:
+    """Everything at one shape: its name, its time, and a remark."""
+    for label, timing in fast_epochs(data).items():
+        yield label, timing, ""
+    for label in LOSSES:
+        if "SIM" in label:
+            yield label, slow_epoch(data, label), ""
+    yield PORT, *port_epoch(data)
+    for regulariser, code in REGULARISERS.items():
+        for solver, settings in (SOLVERS | FULL_SOLVERS if full else SOLVERS).items():
+            yield f"DEC-DFL ({regulariser}, cvxpylayers, {solver})", reference_epoch(data, code, *settings), ""
 
 
-def measure_cohort(num_arms: int, label: str) -> dict[str, Any]:
-    """Time and peak memory, in MB, in this process."""
-    data = cohorts(1, num_arms, 2, num_arms // 25, 44, 0)
-    run, _ = prepared_run(data, LOSSES[label][0], 3)
-    timing = of_one_epoch(measure(run, repeats=3), 3)
-    # Not getrusage: on Linux a child's peak begins at its parent's.
-    peak = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM"))
-    return {"timing": vars(timing), "peak": int(peak.split()[1]) / 1e3}
-
-
-def growth_rows() -> list[Row]:
-    rows = []
-    for num_arms in (10_000, 100_000, 1_000_000):
-        results = {label: one_large_cohort(num_arms, label) for label in ("MSE", FAST)}
-        for label, result in results.items():
-            timing = Timing(**result["timing"])
-            ratio = timing.median / results["MSE"]["timing"]["median"]
-            figure = f"{timing.median / num_arms * 1e9:.0f} ns an arm, {ratio:.2f} × MSE, peak {result['peak']:,.0f} MB"
-            rows.append(Row(label, f"one cohort of {num_arms:,} arms, 44 features", timing, figure))
-    return rows
+def shape_rows(name: str, full: bool) -> Iterator[Row]:
+    medians: dict[str, float] = {}
+    for label, timing, remark in timings(cohorts(*SHAPES[name]), full):
+        medians[label] = timing.median
+        numbers = {"to_mse": timing.median / medians[MSE]}
+        figure = f"{numbers['to_mse']:,.2f} × MSE"
+        if FAST in medians and label not in (FAST, "Fast DEC-DFL (L2)"):
+            numbers["to_fast"] = timing.median / medians[FAST]
+            figure = f"{numbers['to_fast']:,.0f} × Fast DEC-DFL"
+        paper = next((seconds for start, seconds in PAPER.items() if label.startswith(start) and label != PORT), None)
+        if paper:
+            numbers["paper"] = paper[list(SHAPES).index(name)]
+        yield Row(label, size_of(name), timing, figure + remark, label in HEADLINES, numbers)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--cohort", type=int, help="only measure one cohort of so many arms, and print JSON")
-    parser.add_argument("--loss", choices=list(LOSSES), default=FAST)
-    given = parser.parse_args()
-    if given.cohort:
-        print(json.dumps(measure_cohort(given.cohort, given.loss)))
-        return
-    rows = [row for name, shape in SHAPES.items() for row in shape_rows(name, shape)]
-    report("training", rows + growth_rows(), COMMAND)
+    given = arguments(__doc__, shapes={"nargs": "*", "choices": list(SHAPES), "default": list(SHAPES)})
+    warnings.simplefilter("ignore")  # the solvers remark on their own accuracy
+    rows = (row for name in given.shapes for row in shape_rows(name, given.full))
+    report("training", rows, packages=("torch", "cvxpylayers", "diffcp", "scs", "clarabel"))
 
 
 if __name__ == "__main__":
