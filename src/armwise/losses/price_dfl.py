@@ -21,11 +21,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from armwise.errors import InvalidInputError
-from armwise.losses.dec_dfl import POLICY_SETS, policy_set
+from armwise.losses.dec_dfl import POLICY_SETS, Places, returns_of, state_places
 from armwise.losses.loss import Loss, check_prepared, check_same_shape
 from armwise.mixtures import LinearMixture
 from armwise.mixtures.calls import check_temperature
-from armwise.rmab import Problem, policy_returns
+from armwise.rmab import Problem
 from armwise.rmab.checks import ArrayLike, check_budget, check_transitions
 
 
@@ -36,6 +36,7 @@ class PreparedPrices(NamedTuple):
     budget_returns: Float[Array, "arms policies"]
     prices: Float[Array, " prices"]
     problem: Problem
+    places: Places = None
 
 
 class PriceDFL(Loss):
@@ -75,10 +76,11 @@ class PriceDFL(Loss):
         """Returns of every policy under the true transitions, and the prices at which each budget would be spent."""
         del counts, ids
         true = check_transitions(true_transitions)
-        rewards, spend = policy_returns(true, problem, policy_set(self.policies, true))
+        places = state_places(self.policies, true, problem)
+        rewards, spend = returns_of(self.policies, true, problem, places)
         discounted = check_budget(budget).astype(true.dtype) / (1 - problem.discount.astype(true.dtype))
         prices = [LinearMixture()(rewards, spend, share * discounted).budget_price for share in self.budget_shares]
-        return PreparedPrices(rewards, spend, jnp.stack(prices), problem)
+        return PreparedPrices(rewards, spend, jnp.stack(prices), problem, places)
 
     def __call__(
         self, predicted_transitions: ArrayLike, prepared: PreparedPrices, key: PRNGKeyArray | None = None
@@ -87,7 +89,7 @@ class PriceDFL(Loss):
         del key
         check_prepared(prepared, PreparedPrices, self)
         predicted = check_transitions(predicted_transitions)
-        rewards, spend = policy_returns(predicted, prepared.problem, policy_set(self.policies, predicted))
+        rewards, spend = returns_of(self.policies, predicted, prepared.problem, prepared.places)
         temperature = jnp.asarray(self.temperature, rewards.dtype)
         check_same_shape(
             "returns of predicted_transitions", rewards.shape, "those prepared", prepared.budget_returns.shape
