@@ -46,7 +46,7 @@ class PriceDFL(Loss):
         temperature: of the choice among policies, in units of a return, above 0.
         budget_shares: the prices are those at which these multiples of the budget would just be spent, under the true
             transitions and without a regulariser (the dual of Equation 7).
-        policies: which per-arm policies there are: "all" 2^S of them, or the S + 1 "threshold" policies.
+        policies: which per-arm policies there are: "all", "threshold", "index" or "near-index", as in ``DecDFL``.
     """
 
     temperature: ArrayLike = 0.1
