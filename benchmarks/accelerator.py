@@ -8,6 +8,7 @@ program it compiled; of a loop of unknown length, such as the search for the pri
 
 import argparse
 import functools
+import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -151,18 +152,23 @@ def draws_alone(num_arms: int, trajectories: int, horizon: int) -> Callable[[jax
 
 
 def all_rows(given: argparse.Namespace) -> Iterator[Row]:
-    limits = Limits(given.megabytes, given.matrix)
+    """The most wanted first: time on such a machine may run out."""
+    limits, (first, *larger) = Limits(given.megabytes, given.matrix), given.arms
     yield from limits.rows
-    for number in given.arms:
+    yield from cohort_rows(first, limits)
+    for number, name in itertools.product(sorted(given.runs, reverse=True), SHAPES):
         for label in (MSE, FAST):
-            yield loss_row(number, label, limits)
-            yield cohort_row(number, label, limits)
+            yield runs_row(name, label, number)
     for num_states in (2, 5):
         yield from joint_rows(num_states, given.trajectories)
-    for name in SHAPES:
-        for number in given.runs:
-            for label in (MSE, FAST):
-                yield runs_row(name, label, number)
+    for number in larger:
+        yield from cohort_rows(number, limits)
+
+
+def cohort_rows(num_arms: int, limits: Limits) -> Iterator[Row]:
+    for label in (MSE, FAST):
+        yield loss_row(num_arms, label, limits)
+        yield cohort_row(num_arms, label, limits)
 
 
 def main() -> None:

@@ -7,9 +7,10 @@ Markdown beside the results, and the plot. A test holds the pages to it.
 import json
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from benchmarks import goals, history
+from benchmarks import goals, history, page
 from benchmarks.harness import RESULTS, cells, line, load, origin, paper_cell, rows_of, seconds, table
 
 ROOT = Path(__file__).parents[1]
@@ -17,6 +18,7 @@ PAGES = (ROOT / "README.md", ROOT / "docs" / "performance.md")
 TITLES = {
     "training": "Training epochs, model and Adam included",
     "growth": "Growth, and runs side by side",
+    "states": "Many states",
     "rmab": "The bandit core",
     "mixtures": "Decision layers, forward and backward",
     "losses": "A gradient step of each loss",
@@ -97,12 +99,14 @@ SECTIONS: dict[str, Callable[[], str]] = {
     "steps": steps,
     "profiles": profiles,
     "tried": tried,
+    "states-quality": partial(page.section, "states-quality"),
+    "joint-evaluation": partial(page.section, "joint-evaluation"),
 }
 
 
 def sections_of(document: str) -> list[str]:
     """The names of the generated sections of a page."""
-    return re.findall(r"^<!-- (\w+) -->$", document, flags=re.MULTILINE)
+    return re.findall(r"^<!-- ([\w-]+) -->$", document, flags=re.MULTILINE)
 
 
 def with_section(document: str, name: str, text: str) -> str:
@@ -124,8 +128,8 @@ def main() -> None:
         content = json.loads(path.read_text())
         if "rows" in content:
             path.with_suffix(".md").write_text(table(content))
-    for page in PAGES:
-        page.write_text(renewed(page.read_text()))
+    for path in PAGES:
+        path.write_text(renewed(path.read_text()))
     from benchmarks import epoch_plot
 
     epoch_plot.main()

@@ -201,7 +201,7 @@ def test_temperatures_can_be_batched(rng):
     ("arguments", "message"),
     [
         ({"constraint": "both"}, "constraint must be one of 'true', 'predicted', not 'both'"),
-        ({"policies": "some"}, "policies must be one of 'all', 'threshold', not 'some'"),
+        ({"policies": "some"}, "policies must be one of 'all', 'threshold', 'index', 'near-index', not 'some'"),
     ],
 )
 def test_wrong_options_are_named(arguments, message):
@@ -231,3 +231,39 @@ def test_a_share_of_the_budget_is_another_budget(rng):
     for wrong in (0.0, float("inf")):
         with pytest.raises(aw.InvalidInputError, match="budget_share must be a finite number above 0"):
             aw.DecDFL(aw.EntropyMixture(0.2), budget_share=wrong)
+
+
+@pytest.mark.parametrize("policies", ["index", "near-index"])
+@pytest.mark.parametrize("make", [aw.DecDFL, aw.PriceDFL], ids=["dec", "price"])
+def test_gradients_over_each_arms_own_policies(rng, make, policies):
+    true, logits = random_transitions(rng, "dense", 6, 4), rng.normal(size=(6, 4, 2, 4))
+    loss = make(aw.EntropyMixture(0.3) if make is aw.DecDFL else 0.3, policies=policies)
+    prepared = loss.prepare(true, aw.Problem(num_states=4), 1)
+
+    def of_logits(logits):
+        return loss(jax.nn.softmax(logits, axis=-1), prepared)
+
+    check_grads(of_logits, (jnp.asarray(logits),), order=1, modes="rev", rtol=1e-6, atol=1e-7, eps=1e-6)
+
+
+@pytest.mark.parametrize("policies", ["index", "near-index"])
+def test_theorem_2_holds_over_a_few_policies_with_the_same_optimum(rng, policies):
+    true, problem = random_transitions(rng, "dense", 10, 5), aw.Problem(num_states=5)
+    assert np.all(aw.is_indexable(true, problem))
+    few, everything = aw.DecDFL(aw.LinearMixture(), policies=policies), aw.DecDFL(aw.LinearMixture())
+    prepared = few.prepare(true, problem, 2)
+    best = float(few(true, prepared))
+    assert best == pytest.approx(float(everything(true, everything.prepare(true, problem, 2))), rel=1e-12)
+    for _ in range(20):
+        assert float(few(random_transitions(rng, "skewed", 10, 5), prepared)) >= best - 1e-12
+
+
+def test_near_index_policies_of_two_and_three_states_are_all(rng):
+    for states in (2, 3):
+        true, predicted = (random_transitions(rng, "dense", 7, states) for _ in range(2))
+        problem, mixture = aw.Problem(num_states=states), aw.EntropyMixture(0.1)
+        values = []
+        for policies in ("all", "near-index"):
+            loss = aw.DecDFL(mixture, policies=policies)
+            values.append(float(loss(predicted, loss.prepare(true, problem, 2))))
+        assert values[0] == pytest.approx(values[1], rel=1e-9)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import armwise as aw
-from armwise.rmab import choices
+from armwise.rmab import choices, rollout
 from armwise.rmab.draws import arm_words, bits, uniforms
 from tests.oracles import random_transitions
 
@@ -144,3 +144,47 @@ def test_users_precision(rng, schedule, user_precision):
     with jax.enable_x64(True):
         exact = aw.simulate_trace(KEY, transitions.astype(float), schedule, aw.Problem(), 3, 4, 9)
     np.testing.assert_array_equal(trace.actions, exact.actions)
+
+
+@pytest.mark.parametrize("states", [2, 3, 7])
+@pytest.mark.parametrize("budget", [0, 1, 5, 23, 40])
+def test_walking_down_the_ranks_chooses_whom_bisection_chooses(rng, states, budget):
+    """With ties, and with states in which no one may be called."""
+    priorities = jnp.asarray(rng.integers(0, 4, (40, states)).astype(float))
+    priorities = jnp.where(rng.random((40, states)) < 0.2, -jnp.inf, priorities)
+    words = jnp.asarray(rng.integers(0, 3, 40), jnp.uint32)
+    now = jnp.asarray(rng.integers(0, states, (2, 40, 30)), jnp.int32)
+    rule = choices.rank_priorities(priorities, words, jnp.asarray(budget))
+    rank = choices.look_up(rule.ranks, now)
+    cuts = (
+        choices._cut(rank, rule.budget, rule.ranks.size),
+        choices._cut_by_walking(now, rule.order, states, rule.budget, rule.eligible),
+    )
+    bisected, walked = (np.asarray(rank < jnp.minimum(cut, rule.eligible)[:, None]) for cut in cuts)
+    np.testing.assert_array_equal(bisected, walked)
+    may = np.asarray(rank < rule.eligible).sum(axis=1)
+    np.testing.assert_array_equal(walked.sum(axis=1), np.minimum(may, budget))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_both_ways_to_choose_give_the_same_returns_to_the_bit(rng, monkeypatch, dtype):
+    transitions = random_transitions(rng, "dense", 30, 3).astype(dtype)
+    priorities, problem = rng.integers(0, 3, (30, 3)), aw.Problem(num_states=3)
+    arguments = (KEY, transitions, priorities, problem, 7, 60)
+    assert choices._worth_walking((30, 3), 30)
+    walked = aw.simulate(*arguments, horizon=11)
+    monkeypatch.setattr(choices, "MOST_STATES_WALKED", 1)
+    jax.clear_caches()
+    np.testing.assert_array_equal(walked, aw.simulate(*arguments, horizon=11))
+
+
+@pytest.mark.parametrize("states", [2, 5, 8, 11])
+def test_the_next_state_is_the_same_searched_and_compared(rng, states):
+    rows = random_transitions(rng, "sparse", 6, states).reshape(6, 2 * states, states)
+    table = np.cumsum(rows, axis=-1)
+    table = jnp.asarray(table / table[..., -1:])
+    row = jnp.asarray(rng.integers(0, 2 * states, (2, 6, 50)), jnp.int32)
+    draws = jnp.asarray(rng.random((2, 6, 50)))
+    draws = draws.at[0, 0, :2].set(jnp.array([0.0, table[0, int(row[0, 0, 1]), 0]]))  # on a boundary, too
+    compared = rollout._draw(draws, lambda boundary: choices.look_up(table[..., boundary], row), states)
+    np.testing.assert_array_equal(rollout._search(draws, table, row), compared)

@@ -9,16 +9,19 @@ from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax.numpy as jnp
-import numpy as np
-from jaxtyping import Array, Float, Int, PRNGKeyArray
+from jaxtyping import Array, Float, Int32, PRNGKeyArray
 
 from armwise.errors import InvalidInputError
 from armwise.losses.loss import Loss, check_prepared, check_same_shape
 from armwise.mixtures import Mixture, MixtureSolution
 from armwise.rmab import Problem, all_policies, policy_returns, threshold_policies
 from armwise.rmab.checks import ArrayLike, check_budget, check_transitions
+from armwise.rmab.index_policies import index_policy_returns
+from armwise.rmab.whittle import departure_places
 
-POLICY_SETS = ("all", "threshold")
+Transitions = Float[Array, "arms states actions states"]
+Places = Int32[Array, "arms states"] | None  # of each state in its arm's order; None where no order is needed
+POLICY_SETS = ("all", "threshold", "index", "near-index")
 UNITS = ("return", "spread")
 
 
@@ -34,6 +37,7 @@ class PreparedReturns(NamedTuple):
     measured: Any  # what the mixture has to know of the true spend and the budget
     unit: Float[Array, ""] | None  # of the temperature; None where it is a return's
     problem: Problem
+    places: Places = None
 
     @property
     def reward_returns(self) -> Float[Array, "arms policies"]:
@@ -58,7 +62,12 @@ class DecDFL(Loss):
     Args:
         mixture: the decision layer, such as ``EntropyMixture(0.1)``.
         constraint: under which transitions the mixture keeps to the budget, "true" or "predicted".
-        policies: which per-arm policies are mixed: "all" 2^S of them, or the S + 1 "threshold" policies.
+        policies: which per-arm policies are mixed. "all" 2^S of them, up to about 8 states. "near-index" beyond: the
+            S² − S + 2 policies that act in each arm's states in the order of its true Whittle indices, but for at most
+            one state; their optimum is that of all policies, and so is what is learned, as far as we measured
+            (``docs/performance.md``). "index", the S + 1 in that order alone, has the same optimum but teaches no
+            prediction the order; "threshold", the S + 1 in the order of engagement, is as weak where that order is
+            not the arms' own.
         budget_share: train as if there were this multiple of the budget. A loss for several budgets at once is a sum
             of such: ``0.5 * DecDFL(mixture, budget_share=0.5) + 0.5 * DecDFL(mixture, budget_share=2.0)``.
         unit: what the mixture's temperature is measured in: a "return", as in the paper, or the "spread" of the true
@@ -96,12 +105,13 @@ class DecDFL(Loss):
         """Returns of every policy under the true transitions, and the discounted budget B / (1 − γ)."""
         del counts, ids
         true = check_transitions(true_transitions)
-        rewards, spend = policy_returns(true, problem, policy_set(self.policies, true))
+        places = state_places(self.policies, true, problem)
+        rewards, spend = returns_of(self.policies, true, problem, places)
         share = jnp.asarray(self.budget_share, true.dtype)
         discounted = share * check_budget(budget).astype(true.dtype) / (1 - problem.discount.astype(true.dtype))
         measured = self.mixture.measure(spend, discounted) if self.constraint == "true" else None
         unit = spread(rewards) if self.unit == "spread" else None
-        return PreparedReturns(rewards.T, spend.T, discounted, measured, unit, problem)
+        return PreparedReturns(rewards.T, spend.T, discounted, measured, unit, problem, places)
 
     def __call__(
         self, predicted_transitions: ArrayLike, prepared: PreparedReturns, key: PRNGKeyArray | None = None
@@ -115,7 +125,7 @@ class DecDFL(Loss):
         """The mixture that the predictions choose, with its price and status."""
         check_prepared(prepared, PreparedReturns, self)
         predicted = check_transitions(predicted_transitions)
-        rewards, spend = policy_returns(predicted, prepared.problem, policy_set(self.policies, predicted))
+        rewards, spend = returns_of(self.policies, predicted, prepared.problem, prepared.places)
         check_same_shape(
             "returns of predicted_transitions", rewards.shape, "those prepared", prepared.budget_returns.shape
         )
@@ -138,9 +148,17 @@ def spread(returns: Float[Array, "arms policies"]) -> Float[Array, ""]:
     return jnp.maximum(jnp.mean(jnp.std(returns, axis=-1)), jnp.finfo(returns.dtype).tiny)
 
 
-def policy_set(
-    name: str, transitions: Float[Array, "arms states actions states"]
-) -> Int[np.ndarray, "policies states"]:
-    """The per-arm policies that a loss mixes, for arms like these."""
+def state_places(name: str, true_transitions: Transitions, problem: Problem) -> Places:
+    """The true order of each arm's states, where its policies depend on it: the same for all predictions."""
+    return departure_places(true_transitions, problem) if "index" in name else None
+
+
+def returns_of(
+    name: str, transitions: Transitions, problem: Problem, places: Places
+) -> tuple[Float[Array, "arms policies"], Float[Array, "arms policies"]]:
+    """The reward and budget returns of the per-arm policies that a loss mixes."""
+    if places is not None:
+        return index_policy_returns(transitions, problem, places, neighbours=name == "near-index")
     _, num_states, num_actions, _ = transitions.shape
-    return threshold_policies(num_states) if name == "threshold" else all_policies(num_states, num_actions)
+    policies = threshold_policies(num_states) if name == "threshold" else all_policies(num_states, num_actions)
+    return policy_returns(transitions, problem, policies)

@@ -21,11 +21,11 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
 from armwise.errors import InvalidInputError
-from armwise.losses.dec_dfl import POLICY_SETS, UNITS, policy_set, spread
+from armwise.losses.dec_dfl import POLICY_SETS, UNITS, Places, returns_of, spread, state_places
 from armwise.losses.loss import Loss, check_prepared, check_same_shape
 from armwise.mixtures import LinearMixture
 from armwise.mixtures.calls import check_temperature
-from armwise.rmab import Problem, policy_returns
+from armwise.rmab import Problem
 from armwise.rmab.checks import ArrayLike, check_budget, check_transitions
 
 
@@ -37,6 +37,7 @@ class PreparedPrices(NamedTuple):
     prices: Float[Array, " prices"]
     unit: Float[Array, ""] | None  # of the temperature; None where it is a return's
     problem: Problem
+    places: Places = None
 
 
 class PriceDFL(Loss):
@@ -46,7 +47,7 @@ class PriceDFL(Loss):
         temperature: of the choice among policies, above 0.
         budget_shares: the prices are those at which these multiples of the budget would just be spent, under the true
             transitions and without a regulariser (the dual of Equation 7).
-        policies: which per-arm policies there are: "all" 2^S of them, or the S + 1 "threshold" policies.
+        policies: which per-arm policies there are: "all", "threshold", "index" or "near-index", as in ``DecDFL``.
         unit: what the temperature is measured in: a "return", or the "spread" of the true returns of an arm's policies.
     """
 
@@ -78,11 +79,12 @@ class PriceDFL(Loss):
         """Returns of every policy under the true transitions, and the prices at which each budget would be spent."""
         del counts, ids
         true = check_transitions(true_transitions)
-        rewards, spend = policy_returns(true, problem, policy_set(self.policies, true))
+        places = state_places(self.policies, true, problem)
+        rewards, spend = returns_of(self.policies, true, problem, places)
         discounted = check_budget(budget).astype(true.dtype) / (1 - problem.discount.astype(true.dtype))
         prices = [LinearMixture()(rewards, spend, share * discounted).budget_price for share in self.budget_shares]
         unit = spread(rewards) if self.unit == "spread" else None
-        return PreparedPrices(rewards, spend, jnp.stack(prices), unit, problem)
+        return PreparedPrices(rewards, spend, jnp.stack(prices), unit, problem, places)
 
     def __call__(
         self, predicted_transitions: ArrayLike, prepared: PreparedPrices, key: PRNGKeyArray | None = None
@@ -91,7 +93,7 @@ class PriceDFL(Loss):
         del key
         check_prepared(prepared, PreparedPrices, self)
         predicted = check_transitions(predicted_transitions)
-        rewards, spend = policy_returns(predicted, prepared.problem, policy_set(self.policies, predicted))
+        rewards, spend = returns_of(self.policies, predicted, prepared.problem, prepared.places)
         temperature = jnp.asarray(self.temperature, rewards.dtype)
         if prepared.unit is not None:
             temperature = temperature * prepared.unit

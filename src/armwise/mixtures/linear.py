@@ -10,7 +10,7 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 from jax import lax
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from armwise.mixtures.calls import raise_unless_converged, read_inputs, read_price
 from armwise.mixtures.rounding import accurate_cumulative_sum, accurate_sum, epsilon
@@ -25,6 +25,15 @@ class _Envelope(NamedTuple):
     policies: Int[Array, "arms policies"]
     costs: Float[Array, "arms steps"]
     efficiencies: Float[Array, "arms steps"]
+
+
+class _Walk(NamedTuple):
+    """Where the arms are on their way up, and what they have passed, steps first."""
+
+    step: Int[Array, ""]
+    here: Int[Array, " arms"]
+    efficiency: Float[Array, " arms"]
+    passed: _Envelope
 
 
 class LinearMixture(Mixture):
@@ -85,26 +94,52 @@ def _solve(
 def _envelope(
     rewards: Float[Array, "arms policies"], spend: Float[Array, "arms policies"], cheapest: Float[Array, " arms"]
 ) -> _Envelope:
-    """The upper concave envelope of every arm, by always taking the most efficient step (gift wrapping)."""
+    """The upper concave envelope of every arm, by always taking the most efficient step (gift wrapping).
+
+    It stops once all arms have arrived. They could pass all their policies, but an arm of S states seldom passes more
+    than a few over S + 1 of its 2^S (``rmab/index_policies.py`` says why).
+    """
     start = jnp.argmax(jnp.where(spend <= cheapest[:, None], rewards, -jnp.inf), axis=1)
+    num_arms, num_steps = spend.shape[0], spend.shape[1] - 1
 
-    def step(state: tuple[Array, Array], _: None) -> tuple[tuple[Array, Array], tuple[Array, Array, Array]]:
-        here, last_efficiency = state
-        gain, cost = (values - jnp.take_along_axis(values, here[:, None], axis=1) for values in (rewards, spend))
-        useful = (gain > 0) & (cost > 0)
-        efficiency = jnp.where(useful, gain / jnp.where(useful, cost, 1), 0)
-        best = jnp.max(efficiency, axis=1)
-        # Of equally efficient steps the longest, so that none of an arm's steps is as efficient as an earlier one.
-        following = jnp.argmax(jnp.where(efficiency >= best[:, None], cost, -jnp.inf), axis=1)
-        following = jnp.where(best > 0, following, here)
-        length = jnp.where(best > 0, jnp.take_along_axis(cost, following[:, None], axis=1)[:, 0], 0)
-        # Rounding may make a later step look better; an arm must still take its steps in order.
-        best = jnp.minimum(best, last_efficiency)
-        return (following, best), (following, length, best)
+    def under_way(state: _Walk) -> Bool[Array, ""]:
+        return (state.step < num_steps) & jnp.any(state.efficiency > 0)
 
-    unlimited = jnp.full_like(cheapest, jnp.inf)
-    _, (passed, costs, efficiencies) = lax.scan(step, (start, unlimited), length=spend.shape[1] - 1)
-    return _Envelope(jnp.concatenate([start[None], passed]).T, costs.T, efficiencies.T)
+    def advance(state: _Walk) -> _Walk:
+        following, length, efficiency = _next_policy(rewards, spend, state.here, state.efficiency)
+        row = state.step
+        passed = _Envelope(
+            state.passed.policies.at[row].set(following),
+            state.passed.costs.at[row].set(length),
+            state.passed.efficiencies.at[row].set(efficiency),
+        )
+        return _Walk(row + 1, following, efficiency, passed)
+
+    nothing = jnp.zeros((num_steps, num_arms), spend.dtype)
+    passed = _Envelope(jnp.zeros((num_steps, num_arms), start.dtype), nothing, nothing)
+    end = lax.while_loop(under_way, advance, _Walk(jnp.zeros((), int), start, jnp.full_like(cheapest, jnp.inf), passed))
+    arrived = jnp.arange(num_steps)[:, None] >= end.step
+    policies = jnp.where(arrived, end.here[None], end.passed.policies)
+    return _Envelope(jnp.concatenate([start[None], policies]).T, end.passed.costs.T, end.passed.efficiencies.T)
+
+
+def _next_policy(
+    rewards: Float[Array, "arms policies"],
+    spend: Float[Array, "arms policies"],
+    here: Int[Array, " arms"],
+    last_efficiency: Float[Array, " arms"],
+) -> tuple[Int[Array, " arms"], Float[Array, " arms"], Float[Array, " arms"]]:
+    """Each arm's most efficient step: where it leads, what it costs, and its reward for each unit of budget."""
+    gain, cost = (values - jnp.take_along_axis(values, here[:, None], axis=1) for values in (rewards, spend))
+    useful = (gain > 0) & (cost > 0)
+    efficiency = jnp.where(useful, gain / jnp.where(useful, cost, 1), 0)
+    best = jnp.max(efficiency, axis=1)
+    # Of equally efficient steps the longest, so that none of an arm's steps is as efficient as an earlier one.
+    following = jnp.argmax(jnp.where(efficiency >= best[:, None], cost, -jnp.inf), axis=1)
+    following = jnp.where(best > 0, following, here)
+    length = jnp.where(best > 0, jnp.take_along_axis(cost, following[:, None], axis=1)[:, 0], 0)
+    # Rounding may make a later step look better; an arm must still take its steps in order.
+    return following, length, jnp.minimum(best, last_efficiency)
 
 
 def _buy(envelope: _Envelope, left: Float[Array, ""]) -> tuple[Float[Array, "arms steps"], Float[Array, ""]]:

@@ -1,6 +1,7 @@
 """One restless bandit: its problem, its policies, their exact returns, its Whittle indices, and its simulation."""
 
 from armwise.rmab.choices import RandomCalls, RoundRobin
+from armwise.rmab.index_policies import index_policies
 from armwise.rmab.policies import all_policies, threshold_policies
 from armwise.rmab.problem import Problem
 from armwise.rmab.returns import fixed_policy_returns, passive_returns, policy_returns
@@ -16,6 +17,7 @@ __all__ = [
     "all_policies",
     "default_horizon",
     "fixed_policy_returns",
+    "index_policies",
     "is_indexable",
     "passive_returns",
     "policy_returns",

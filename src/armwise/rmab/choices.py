@@ -9,7 +9,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int, Int32, UInt32
+from jaxtyping import Array, Bool, Float, Int, Int32, UInt32
 
 from armwise.rmab.draws import bits
 
@@ -20,6 +20,13 @@ Step = Int[Array, ""]
 # Draws below this number move the arms from state to state; those from it on choose whom to act on.
 _FIRST_TICKET = np.uint32(2**31)
 _NUM_TICKETS = 2**30
+# The ranks that a step looks at before it asks whether that was enough.
+RANKS_AT_ONCE = 16
+# Measured on two cores, nanoseconds of processor time for each arm and step by bisection and by walking: 4.4 and 2.6 at
+# two states, 4.8 and 3.8 at three, 5.7 and 5.6 at five, 9 and 10 at ten, where there are more ranks to walk.
+MOST_STATES_WALKED = 3
+# For each pair of trajectories: with fewer side by side, to look at one rank is no vector operation.
+MOST_RANKS_WALKED = 8
 
 
 class Rule(eqx.Module):
@@ -40,6 +47,7 @@ class Priorities(Rule):
     """Act on the arms whose (arm, state) pairs rank highest: Equation 3."""
 
     ranks: Int32[Array, "arms states"]
+    order: Int[Array, " ranked"]  # the (arm, state) pairs from the first to the last, as arm · states + state
     eligible: Int[Array, ""]  # pairs ranked below this may be acted on at all
     budget: Int[Array, ""]
 
@@ -47,8 +55,11 @@ class Priorities(Rule):
         """Action 1 where the arm's rank in its current state is among the best, in each trajectory."""
         del pairs, step
         rank = look_up(self.ranks, states)
-        cut = jnp.minimum(_cut(rank, self.budget, self.ranks.size), self.eligible)
-        return (rank < cut[:, None]).astype(jnp.int32)
+        if _worth_walking(self.ranks.shape, states.shape[2]):
+            cut = _cut_by_walking(states, self.order, self.ranks.shape[1], self.budget, self.eligible)
+        else:
+            cut = _cut(rank, self.budget, self.ranks.size)
+        return (rank < jnp.minimum(cut, self.eligible)[:, None]).astype(jnp.int32)
 
 
 class FixedPolicy(Rule):
@@ -104,7 +115,7 @@ def rank_priorities(
     words = jnp.broadcast_to(tie_breaker[:, None], priorities.shape)
     order = jnp.lexsort((words.ravel(), -priorities.ravel()))
     eligible = jnp.sum(priorities > -jnp.inf)
-    return Priorities(_inverse(order).reshape(priorities.shape), eligible, budget)
+    return Priorities(_inverse(order).reshape(priorities.shape), order, eligible, budget)
 
 
 class Schedule(eqx.Module):
@@ -169,6 +180,38 @@ def _cut(rank: States, budget: Int[Array, "..."], num_ranks: int) -> Int32[Array
         below = jnp.sum((rank < higher[:, None]).astype(jnp.int32), axis=1)
         cut = jnp.where(below <= budget, higher, cut)
     return cut
+
+
+def _worth_walking(shape: tuple[int, ...], num_pairs: int) -> bool:
+    """On an accelerator a loop that asks whether to go on waits each time for the answer."""
+    num_arms, num_states = shape
+    few = num_states <= MOST_STATES_WALKED and num_arms * num_states <= MOST_RANKS_WALKED * num_pairs
+    return few and jax.default_backend() == "cpu"
+
+
+def _cut_by_walking(
+    states: States, order: Int[Array, " ranked"], num_states: int, budget: Int[Array, ""], eligible: Int[Array, ""]
+) -> Int32[Array, "2 pairs"]:
+    """A cut with as many arms below it as the budget, in each trajectory, by walking down the ranks until all have it.
+
+    Where few of many are called, that is a small part of the ranks, and each takes one look at one arm's states.
+    """
+    padded = jnp.pad(order, (0, -order.size % RANKS_AT_ONCE), constant_values=-1)  # no arm is in state -1 of arm -1
+
+    def under_way(walk: tuple[Array, Array, Array]) -> Bool[Array, ""]:
+        position, found, _ = walk
+        return (position < eligible) & jnp.any(found < budget)
+
+    def go_on(walk: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        position, found, cut = walk
+        for pair in jax.lax.dynamic_slice_in_dim(padded, position, RANKS_AT_ONCE):
+            cut = cut + (found < budget).astype(jnp.int32)
+            own = jax.lax.dynamic_index_in_dim(states, pair // num_states, axis=1, keepdims=False)
+            found = found + ((own == pair % num_states) & (pair >= 0)).astype(jnp.int32)
+        return position + RANKS_AT_ONCE, found, cut
+
+    nothing = jnp.zeros((2, states.shape[2]), jnp.int32)
+    return jax.lax.while_loop(under_way, go_on, (jnp.zeros((), int), nothing, nothing))[2]
 
 
 def _places(words: UInt32[Array, "arms 2"]) -> Int32[Array, " arms"]:

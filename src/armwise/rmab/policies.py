@@ -32,7 +32,7 @@ def all_policies(num_states: int, num_actions: int = 2) -> Int[np.ndarray, "poli
     if num_actions**num_states > MAX_POLICIES:
         raise InvalidInputError(
             f"{num_actions}^{num_states} policies are too many to enumerate (limit {MAX_POLICIES:,}). "
-            "Use threshold_policies, or fewer states."
+            "Use index_policies or threshold_policies, or fewer states."
         )
     return np.array(list(itertools.product(range(num_actions), repeat=num_states)), dtype=np.int32)
 

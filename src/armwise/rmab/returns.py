@@ -49,7 +49,8 @@ def policy_returns(
     Args:
         transitions: ``[arms, states, actions, states]``, the probability of each next state.
         problem: rewards, discount, first states and costs.
-        policies: integers ``[policies, states]``: the action each policy takes in each state.
+        policies: integers ``[policies, states]``: the action each policy takes in each state; or ``[arms, policies,
+            states]``, each arm's own, such as ``index_policies``.
 
     Returns:
         The reward returns J and the budget returns J̄, each ``[arms, policies]``, in the precision of transitions.
@@ -65,6 +66,8 @@ def policy_returns(
     """
     array = check_transitions(transitions)
     check_fits(problem, array)
+    if np.ndim(policies) == 3:
+        return _returns(array, problem, _check_own_policies(policies, array))
     chosen = check_policies(policies, array.shape[1], array.shape[2], "policy")
     if array.shape[1] >= FEWEST_STATES and are_all_policies(policies, array.shape[1], array.shape[2]):
         return _all_returns(array, problem)
@@ -108,6 +111,14 @@ def passive_returns(transitions: ArrayLike, problem: Problem) -> Float[Array, " 
     return rewards[:, 0]
 
 
+def _check_own_policies(policies: ArrayLike, transitions: Transitions) -> Int[Array, "arms policies states"]:
+    num_arms, num_states, num_actions, _ = transitions.shape
+    chosen = check_policies(policies, num_states, num_actions, "arm", "policy")
+    if chosen.shape[0] != num_arms:
+        raise InvalidInputError(f"policies has rows for {chosen.shape[0]} arms, but transitions has {num_arms}.")
+    return chosen
+
+
 def check_arm_policy(policy: ArrayLike, transitions: Transitions) -> Int[Array, "arms states"]:
     """One policy per arm, ``[arms, states]``, as an integer array of actions that exist."""
     num_arms, num_states, num_actions, _ = transitions.shape
@@ -141,7 +152,7 @@ def check_fits(problem: Problem, transitions: Transitions) -> None:
 
 @eqx.filter_jit
 def _all_returns(transitions: Transitions, problem: Problem) -> tuple[PerPolicy, PerPolicy]:
-    return all_policy_returns(transitions, *_known(problem, transitions))
+    return all_policy_returns(transitions, *in_precision_of(transitions, problem))
 
 
 @eqx.filter_jit
@@ -185,10 +196,10 @@ _written_out.defvjp(
 @eqx.filter_jit
 def _returns(transitions: Transitions, problem: Problem, policies: Policies) -> tuple[PerPolicy, PerPolicy]:
     returns = _solve_returns if problem.num_states <= LARGEST_WRITTEN_OUT else _solve_many_states
-    return returns(transitions, *_known(problem, transitions), policies)
+    return returns(transitions, *in_precision_of(transitions, problem), policies)
 
 
-def _known(problem: Problem, transitions: Transitions) -> tuple[Array, Array, Array, Array]:
+def in_precision_of(transitions: Transitions, problem: Problem) -> tuple[Array, Array, Array, Array]:
     """Rewards, initial, costs and discount in the precision of the transitions.
 
     A float64 problem must not silently widen float32 arms.

@@ -25,6 +25,9 @@ from armwise.rmab.problem import Problem
 
 # Elements (arms × trajectories) simulated together: four bytes each and about ten live arrays fit in a 16 MB cache.
 BLOCK_ELEMENTS = 2**18
+# From so many states on, the next one is searched for; below, its boundaries are compared one by one. Nanoseconds of
+# processor time for each arm and step, compared and searched: 5.7 and 7.3 at five states, 42 and 7.7 at eight.
+FEWEST_STATES_SEARCHED = 7
 
 
 class Trace(NamedTuple):
@@ -83,6 +86,23 @@ def _draw(uniform: Float[Array, "2 arms pairs"], thresholds: Callable[[int], Arr
     return state
 
 
+def _search(
+    uniform: Float[Array, "2 arms pairs"], table: Float[Array, "arms situations states"], row: States
+) -> States:
+    """What ``_draw`` answers, by bisection: a few gathers instead of a comparison with each entry of each row."""
+    num_arms, _, num_states = table.shape
+    size = 1 << (num_states - 1).bit_length()
+    # The last boundary is 1, above every draw.
+    padded = jnp.pad(table, [(0, 0), (0, 0), (0, size - num_states)], constant_values=2)
+    flat, first = padded.ravel(), jnp.arange(num_arms, dtype=jnp.int32)[None, :, None] * table.shape[1]
+    base, state = (first + row) * size, jnp.zeros(row.shape, jnp.int32)
+    for bit in reversed(range(size.bit_length() - 1)):
+        higher = state + (1 << bit)
+        boundary = flat.at[base + higher - 1].get(mode="promise_in_bounds")
+        state = jnp.where(uniform >= boundary, higher, state)
+    return state
+
+
 def first_states(arms: Arms, pairs: UInt32[Array, " pairs"]) -> States:
     """The state in which each arm begins each trajectory."""
     draws = uniforms(arms.words, pairs, jnp.uint32(0), arms.next.dtype)
@@ -95,6 +115,8 @@ def next_states(
     """Step t uses the draws numbered t + 1; those numbered 0 chose the first states."""
     draws = uniforms(arms.words, pairs, (step + 1).astype(jnp.uint32), arms.next.dtype)
     situation = states * arms.costs.shape[0] + actions
+    if arms.next.shape[2] >= FEWEST_STATES_SEARCHED:
+        return _search(draws, arms.next, situation)
     return _draw(draws, lambda boundary: look_up(arms.next[..., boundary], situation), arms.next.shape[2])
 
 

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Float
+from jaxtyping import Array, Bool, Float, Int32
 
 from armwise.errors import InvalidInputError
 from armwise.rmab.checks import ArrayLike, check_transitions, check_two_actions, is_concrete
@@ -100,6 +100,13 @@ def is_indexable(transitions: ArrayLike, problem: Problem) -> Bool[Array, " arms
     if array.shape[1] <= 2:
         return jnp.ones(array.shape[0], bool)
     return ~_all_departures(array, rewards, discount).returns
+
+
+def departure_places(transitions: ArrayLike, problem: Problem) -> Int32[Array, "arms states"]:
+    """Each state's place in its arm's order of worth: 0 for the one that leaves the active set last."""
+    array, rewards, discount, _ = _prepare(transitions, problem)
+    active = _all_departures(array, rewards, discount).active_sets  # as many as leave with the state or after it
+    return jnp.sum(active, axis=-1, dtype=jnp.int32) - 1
 
 
 def _prepare(

@@ -1,0 +1,184 @@
+"""The few policies of an arm that can be best at some price of calls, instead of all 2^S.
+
+Let an arm pay λ for each call. A policy is worth ``J − λJ̄`` to it, so the policies that are best at some price are the
+corners of the upper envelope of the points (J̄, J), and no mixture without a regulariser uses another one. An indexable
+arm acts, at price λ, exactly in the states whose index is above λ: as λ falls from ∞ its active set grows by one state
+at a time, from none to all. So the corners are among S + 1 *nested* policies, in the order of the Whittle indices.
+
+That holds if reward and spend come from the same transitions. Which policies look best by predicted rewards at their
+true spend (Equation 7) is another question, to which no order of states is the answer: it is a decision process under
+two models at once, for which no efficient exact method is known (Steimle, Kaufman and Denton 2021, *Multi-model Markov
+decision processes*). What a prediction can get wrong, however, shows in the policies beside the best ones: act in one
+more state, or in one fewer. These *neighbours* are what makes learning by few policies as good as by all.
+
+**Returns.** Neighbours differ in one row of ``A = I − γT_π``, so all returns follow from one table per arm,
+
+    [γ(T¹ − T⁰); initial] · A⁻¹ · [I | R | costs]
+
+by rank-one updates: to act in one more state s, with U the table and the last column of row s raised by the cost of a
+call, is ``U + U[:, s] ⊗ U[s] / (1 − U[s, s])``; to act in one fewer, the same with the sign turned. All S² − S + 2
+returns of an arm cost O(S³), as much as one of them by elimination. It is the tableau of ``whittle.py``, which needs
+the same numbers to find the order.
+"""
+
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int, Int32
+
+from armwise.rmab.checks import ArrayLike, check_transitions, check_two_actions
+from armwise.rmab.problem import Problem
+from armwise.rmab.returns import check_fits, in_precision_of
+from armwise.rmab.whittle import departure_places
+
+Places = Int32[Array, "arms states"]
+Table = Float[Array, "rows columns arms"]
+
+
+def index_policies(
+    transitions: ArrayLike, problem: Problem, *, neighbours: bool = False
+) -> Int32[Array, "arms policies states"]:
+    """Each arm's own policies, nested in the order of its Whittle indices: never, the first state only, …, always.
+
+    For an indexable arm (``is_indexable``) the upper envelope of all its policies' (spend, reward) is that of these
+    S + 1, whatever the first state, so ``LinearMixture`` over them is worth as much as over all 2^S. For an arm without
+    an index they are nested in the order in which its states leave when leaving is final, and may miss a corner.
+
+    Args:
+        transitions: ``[arms, states, 2, states]``; action 1 is the call.
+        problem: rewards, discount and costs.
+        neighbours: also all policies that differ from one of these in a single state: S² − S + 2 in all.
+
+    Returns:
+        Integers ``[arms, policies, states]``, the nested ones first, for ``policy_returns``.
+
+    Example:
+        A call helps in state 1 only, so that state comes first.
+
+        >>> transitions = np.array([[[[0.9, 0.1], [0.9, 0.1]], [[0.5, 0.5], [0.1, 0.9]]]])
+        >>> index_policies(transitions, Problem()).tolist()
+        [[[0, 0], [0, 1], [1, 1]]]
+    """
+    places = departure_places(transitions, problem)
+    patterns = jnp.asarray(_patterns(places.shape[1], neighbours), jnp.int32)
+    return jax.vmap(lambda own: patterns[:, own])(places)
+
+
+def index_policy_returns(
+    transitions: ArrayLike, problem: Problem, places: Places, *, neighbours: bool = False
+) -> tuple[Float[Array, "arms policies"], Float[Array, "arms policies"]]:
+    """What ``policy_returns`` gives for the policies of ``index_policies``, in O(S³) for each arm; differentiable.
+
+    Args:
+        transitions: ``[arms, states, 2, states]``, which need not be those that the order comes from.
+        problem: rewards, discount, first states and costs.
+        places: each state's place in its arm's order, from ``departure_places``.
+        neighbours: as in ``index_policies``.
+
+    Returns:
+        The reward returns J and the budget returns J̄, each ``[arms, policies]``.
+    """
+    array = check_transitions(transitions)
+    check_two_actions("An order of states by index", array.shape[2])
+    check_fits(problem, array)
+    return _returns(array, problem, places, neighbours)
+
+
+def _members(num_states: int, neighbours: bool) -> list[tuple[int, int | None]]:
+    """Each policy as the number of places it acts in, and the place beside them where it does otherwise.
+
+    To flip place k or k − 1 gives the next nested policy or the last, and to leave out k − 2 is to add k − 1 to the
+    nested policy of k − 2 places: these are there already.
+    """
+    nested: list[tuple[int, int | None]] = [(size, None) for size in range(num_states + 1)]
+    sizes, places = range(num_states + 1), range(num_states)
+    beside = [(size, place) for size in sizes for place in places if place < size - 2 or place > size]
+    return [*nested, *beside] if neighbours else nested
+
+
+def _patterns(num_states: int, neighbours: bool) -> Int[np.ndarray, "policies states"]:
+    """The policies over places."""
+    members = _members(num_states, neighbours)
+    patterns = np.array([[place < size for place in range(num_states)] for size, _ in members])
+    for pattern, (_, flipped) in zip(patterns, members, strict=True):
+        if flipped is not None:
+            pattern[flipped] ^= True
+    return patterns.astype(np.int32)
+
+
+@eqx.filter_jit
+def _returns(
+    transitions: Float[Array, "arms states 2 states"], problem: Problem, places: Places, neighbours: bool
+) -> tuple[Float[Array, "arms policies"], Float[Array, "arms policies"]]:
+    """A scan over the nested policies, because written out the updates would take minutes to compile."""
+    table, call_cost = _first_table(transitions, problem, places)
+    num_states = places.shape[1]
+
+    def widen(table: Table, size: Int[Array, ""]) -> tuple[Table, tuple[Array, Array]]:
+        flipped = _one_flipped(table, size, call_cost) if neighbours else jnp.zeros(())
+        return _act_in(table, jnp.minimum(size, num_states - 1), call_cost), (table[-1, num_states:], flipped)
+
+    _, (nested, flipped) = jax.lax.scan(widen, table, jnp.arange(num_states + 1))
+    returns = [nested]
+    if neighbours:
+        for size in range(num_states + 1):
+            returns += [flipped[size, : max(size - 2, 0)], flipped[size, size + 1 :]]
+    reward_returns, budget_returns = jnp.moveaxis(jnp.concatenate(returns), 1, 0)
+    return reward_returns.T, budget_returns.T
+
+
+def _first_table(
+    transitions: Float[Array, "arms states 2 states"], problem: Problem, places: Places
+) -> tuple[Table, Float[Array, ""]]:
+    """The table of never acting, the states of each arm in its own order; and what a call costs more than none."""
+    rewards, initial, costs, discount = in_precision_of(transitions, problem)
+    num_arms, num_states = places.shape
+    order = jnp.argsort(places, axis=1)
+
+    def in_order(values: Any, *axes: int) -> Any:
+        for axis in axes:
+            along = jnp.expand_dims(order, [other for other in range(1, values.ndim) if other != axis])
+            values = jnp.take_along_axis(values, along, axis=axis)
+        return jnp.moveaxis(values, 0, -1)
+
+    moves = discount * in_order(transitions, 1, 3)
+    start = in_order(jnp.broadcast_to(initial, (num_arms, num_states)), 1)
+    worth = in_order(jnp.broadcast_to(rewards, (num_arms, num_states)), 1)
+    identity = jnp.eye(num_states, dtype=transitions.dtype)[:, :, None]
+    stacked = jnp.concatenate([identity - moves[:, 0], moves[:, 1] - moves[:, 0], start[None]])
+    table = _divide(stacked)
+    reward = jnp.sum(table * worth[None], axis=1, keepdims=True)
+    cost = jnp.sum(table, axis=1, keepdims=True) * costs[0]
+    return jnp.concatenate([table, reward, cost], axis=1), costs[1] - costs[0]
+
+
+def _divide(stacked: Float[Array, "_ states arms"]) -> Table:
+    """``B A⁻¹`` of ``[A; B]``, by column elimination; ``A = I − γT`` needs no pivoting."""
+    num_states = stacked.shape[1]
+
+    def eliminate(stacked: Array, pivot: Int[Array, ""]) -> tuple[Array, None]:
+        column = stacked[:, pivot] / stacked[pivot, pivot][None]
+        here = (jnp.arange(num_states) == pivot)[None, :, None]
+        return jnp.where(here, column[:, None], stacked - column[:, None] * stacked[pivot][None]), None
+
+    return jax.lax.scan(eliminate, stacked, jnp.arange(num_states))[0][num_states:]
+
+
+def _act_in(table: Table, place: Int[Array, ""], call_cost: Float[Array, ""]) -> Table:
+    """The table once the arm is acted on in one more place."""
+    row = table[place].at[-1].add(call_cost)
+    factor = table[:, place] / (1 - table[place, place])[None]
+    return table + factor[:, None] * row[None]
+
+
+def _one_flipped(table: Table, size: Int[Array, ""], call_cost: Float[Array, ""]) -> Float[Array, "states 2 arms"]:
+    """The two returns of acting in the first ``size`` places, but for one place: each of them in turn."""
+    num_states = table.shape[1] - 2
+    sign = jnp.where(jnp.arange(num_states) < size, -1, 1).astype(table.dtype)[:, None]
+    stay = jnp.moveaxis(jnp.diagonal(table[:num_states, :num_states]), -1, 0)
+    visits = sign * table[-1, :num_states] / (1 - sign * stay)
+    gains = table[:num_states, num_states:].at[:, -1].add(call_cost)
+    return table[-1, num_states:][None] + visits[:, None] * gains
