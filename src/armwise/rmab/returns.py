@@ -71,8 +71,8 @@ def policy_returns(
     chosen = check_policies(policies, array.shape[1], array.shape[2], "policy")
     if array.shape[1] >= FEWEST_STATES and are_all_policies(policies, array.shape[1], array.shape[2]):
         return _all_returns(array, problem)
-    if len(chosen) <= MOST_BY_ROW and is_concrete(chosen) and jax.default_backend() != "cpu":
-        return _returns_by_row(array, problem, tuple(map(tuple, np.asarray(chosen).tolist())))
+    if len(chosen) <= MOST_BY_ROW and is_concrete(policies) and jax.default_backend() != "cpu":
+        return _returns_by_row(array, problem, tuple(map(tuple, np.asarray(policies).tolist())))
     return _returns(array, problem, chosen[None])
 
 
@@ -165,7 +165,7 @@ def _returns_by_row(
     few more: with its gradient, 460 µs instead of 650 for 3,000,000 arms × 2 states on an H200. A CPU would spend
     more on turning the arrays over than it gains.
     """
-    rewards, initial, costs, discount = _known(problem, transitions)
+    rewards, initial, costs, discount = in_precision_of(transitions, problem)
     moves = jnp.moveaxis(_written_out(transitions), 0, -1)
     states = range(transitions.shape[1])
     start = [jnp.broadcast_to(initial[:, s], transitions.shape[:1]) for s in states]
