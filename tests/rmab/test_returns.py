@@ -1,5 +1,3 @@
-from functools import partial
-
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -11,7 +9,6 @@ from jax.test_util import check_grads
 
 import armwise as aw
 from armwise.rmab.elimination import LARGEST_WRITTEN_OUT
-from armwise.rmab.returns import _returns_by_row
 from tests.oracles import random_transitions, solved_returns
 
 KINDS = ("dense", "skewed", "sparse", "deterministic")
@@ -97,27 +94,6 @@ def test_gradient_is_occupancy_times_value(rng):
     expected = np.zeros((4, 2, 4))
     expected[np.arange(4), policy] = discount * np.outer(occupancy, value)
     np.testing.assert_allclose(gradient, expected, rtol=1e-12)
-
-
-@pytest.mark.parametrize("states", [2, 3])
-def test_returns_by_row_are_the_returns(rng, states):
-    """What an accelerator computes, with every gradient."""
-    policies = aw.all_policies(states)
-    transitions = jnp.asarray(random_transitions(rng, "dense", 6, states))
-    problem = aw.Problem(rng.normal(size=(6, states)), 0.95, rng.dirichlet(np.ones(states), 6), costs=[0.5, 2.0])
-    weights = jnp.asarray(rng.normal(size=(2, 6, len(policies))))
-
-    def weighted(returns, transitions, problem):
-        return sum(map(jnp.vdot, weights, returns(transitions, problem)))
-
-    by_row = partial(_returns_by_row, policies=tuple(map(tuple, policies.tolist())))
-    one_by_one = partial(aw.policy_returns, policies=policies)
-    got = eqx.filter_grad(lambda both: weighted(by_row, *both))((transitions, problem))
-    want = eqx.filter_grad(lambda both: weighted(one_by_one, *both))((transitions, problem))
-    jax.tree.map(partial(np.testing.assert_allclose, rtol=1e-9, atol=1e-9), got, want)
-    jax.tree.map(
-        partial(np.testing.assert_allclose, rtol=1e-12), by_row(transitions, problem), one_by_one(transitions, problem)
-    )
 
 
 def test_vmap_over_cohorts_equals_a_loop(rng):
