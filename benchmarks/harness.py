@@ -183,11 +183,12 @@ def report(
 
     The README and docs follow with ``python -m benchmarks.pages``.
     """
-    start, load_before = time.perf_counter(), os.getloadavg()[0]
+    # Before anything is measured: neither our own load counts nor a commit made meanwhile.
+    where = machine(*packages) | {"load before": f"{os.getloadavg()[0]:.1f}"}
+    start = time.perf_counter()
     measured = [asdict(row) for row in _spoken(name, rows)]
     taken = time.perf_counter() - start
     command = command or "make bench" + " FULL=1" * ("--full" in sys.argv)
-    where = machine(*packages) | {"load before": f"{load_before:.1f}"}
     content = {"machine": where, "command": command, "seconds": taken, "rows": measured}
     store(content, out or RESULTS / f"{name}.json")
     print(table(content))
