@@ -21,11 +21,11 @@ from benchmarks.epochs import FAST, LOSSES, MSE, SHAPES, TEMPERATURE, cohorts, m
 from benchmarks.harness import Row, Timing, arguments, gigabytes, measure, peak_memory, report, seconds
 
 SIZES: dict[str, tuple[int, ...]] = {
-    "arms": (100, 1_000, 10_000, 100_000, 1_000_000),
-    "states": (2, 4, 6, 8, 10),
+    "arms": (100, 10_000, 100_000, 1_000_000),
+    "states": (2, 5, 8, 10),
     "runs": (1, 50, 400),
 }
-FULL_SIZES = {"arms": (3_000_000, 10_000_000), "states": (3, 5, 7, 9, 12, 14, 16), "runs": (10, 100, 200)}
+FULL_SIZES = {"arms": (1_000, 3_000_000, 10_000_000), "states": (3, 4, 6, 7, 9, 12, 14, 16), "runs": (10, 100, 200)}
 NUM_ARMS = 100  # of the cohort whose states grow
 TIME_LIMIT, FULL_TIME_LIMIT = 60.0, 600.0  # seconds of processor time
 

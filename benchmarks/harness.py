@@ -183,9 +183,11 @@ def report(
 
     The README and docs follow with ``python -m benchmarks.pages``.
     """
+    # Before anything is measured: neither our own load counts nor a commit made meanwhile.
+    where = machine(*packages) | {"load before": f"{os.getloadavg()[0]:.1f}"}
     start = time.perf_counter()
     command = command or "make bench" + " FULL=1" * ("--full" in sys.argv)
-    content: dict[str, Any] = {"machine": machine(*packages), "command": command, "seconds": 0.0, "rows": []}
+    content: dict[str, Any] = {"machine": where, "command": command, "seconds": 0.0, "rows": []}
     for row in _spoken(name, rows):
         content["rows"].append(asdict(row))
         content["seconds"] = time.perf_counter() - start

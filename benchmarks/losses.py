@@ -7,13 +7,13 @@ import jax.numpy as jnp
 import numpy as np
 
 import armwise as aw
-from benchmarks.epochs import LOSSES, MSE
+from benchmarks.epochs import FULL_ONLY, LOSSES, MSE
 from benchmarks.harness import Row, arguments, measure, report
 
 SHAPES = {"real-world": (76, 2, 3), "5-state synthetic": (100, 5, 10)}  # arms, states, budget
 
 
-def shape_rows(name: str, num_arms: int, num_states: int, budget: int) -> Iterator[Row]:
+def shape_rows(name: str, num_arms: int, num_states: int, budget: int, full: bool) -> Iterator[Row]:
     rng = np.random.default_rng(0)
     shape = (num_arms, num_states, 2)
     true, predicted = (rng.dirichlet(np.ones(num_states), shape).astype(np.float32) for _ in range(2))
@@ -21,7 +21,7 @@ def shape_rows(name: str, num_arms: int, num_states: int, budget: int) -> Iterat
     problem, logits, key = aw.Problem(num_states=num_states), jnp.log(predicted), jax.random.key(0)
     medians: dict[str, float] = {}
     size = f"{name}: {num_arms} arms × {num_states} states"
-    for label, loss in LOSSES.items():
+    for label, loss in ((label, LOSSES[label]) for label in LOSSES if full or label not in FULL_ONLY):
         prepared = loss.prepare(true, problem, budget, counts=counts)
 
         def of_logits(
@@ -36,8 +36,8 @@ def shape_rows(name: str, num_arms: int, num_states: int, budget: int) -> Iterat
 
 
 def main() -> None:
-    arguments(__doc__)
-    report("losses", (row for name, shape in SHAPES.items() for row in shape_rows(name, *shape)))
+    full = arguments(__doc__).full
+    report("losses", (row for name, shape in SHAPES.items() for row in shape_rows(name, *shape, full)))
 
 
 if __name__ == "__main__":

@@ -75,7 +75,7 @@ def simulation_rows(num_states: int, num_cohorts: int = 60, num_arms: int = 100,
     for what, timing in zip(("simulation", "its random numbers alone"), timings, strict=True):
         speed = arm_steps / timing.median
         figure, numbers = f"{speed / 1e6:,.0f} million arm-steps a second", {"arm_steps_a_second": speed}
-        rows.append(Row(what, size, timing, figure, what == "simulation", numbers))
+        rows.append(Row(what, size, timing, figure, what == "simulation" and num_states == 2, numbers))
     return rows
 
 

@@ -101,7 +101,7 @@ class TestGoals:
         """Made-up results in which Fast DEC-DFL takes 1.4 times as long as the squared error at one shape."""
         timing = Timing(1.4, 1.0, 2.0, 0.5)
         row = Row("Fast DEC-DFL (entropy)", "real-world: 60 × 76 arms", timing, "", False, {"to_mse": 1.4})
-        content = {"rows": [vars(row) | {"timing": vars(timing)}], "command": "make bench"}
+        content = {"rows": [vars(row) | {"timing": vars(timing)}], "command": "make bench", "machine": {}}
         (tmp_path / "training.json").write_text(json.dumps(content))
         monkeypatch.setattr(goals, "RESULTS", tmp_path)
         monkeypatch.setattr("benchmarks.harness.RESULTS", tmp_path)
@@ -111,6 +111,12 @@ class TestGoals:
         assert outcomes["epoch of Fast DEC-DFL, real-world: at most 1.5 × MSE (first goal)"] == "reached"
         assert outcomes["epoch of Fast DEC-DFL, real-world: at most 1.3 × MSE (second goal)"] == "**missed**"
         assert outcomes["epoch of Fast DEC-DFL, synthetic, 2 states: at most 1.5 × MSE (first goal)"] == "not measured"
+
+    def test_a_busy_machine_is_said_to_be_one(self, results, tmp_path):
+        for load, warned in ((9.5, True), (1.0, False)):
+            content = {"rows": [], "command": "make bench", "machine": {"load before": str(load)}}
+            (tmp_path / "rmab.json").write_text(json.dumps(content))
+            assert ("Preliminary: rmab ran" in goals.table()) is warned
 
     def test_benchmarks_that_were_not_run_are_not_measured(self, results):
         assert {goal.outcome for goal in goals.programme_goals()} == {"not measured"}
