@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from armwise.losses import (
         Annealed,
         DecDFL,
+        Lesson,
         Loss,
         MeanSquaredError,
         NegativeLogLikelihood,
@@ -153,6 +154,7 @@ __all__ = [
     "History",
     "InvalidInputError",
     "InvalidProgrammeError",
+    "Lesson",
     "Linear",
     "LinearMixture",
     "Loss",
