@@ -47,9 +47,11 @@ def simulation(num_states: int) -> dict[str, float]:
 
         @jax.jit
         def simulate(keys: jax.Array, cohorts: jax.Array, indices: jax.Array) -> jax.Array:
-            return jax.lax.map(
-                lambda one: aw.simulate(*one, problem, BUDGET, NUM_TRAJECTORIES, HORIZON), (keys, cohorts, indices)
-            )
+            def one(cohort: tuple[jax.Array, jax.Array, jax.Array]) -> jax.Array:
+                key, transitions, priorities = cohort
+                return aw.simulate(key, transitions, priorities, problem, BUDGET, NUM_TRAJECTORIES, HORIZON)
+
+            return jax.lax.map(one, (keys, cohorts, indices))
 
         returns = np.asarray(simulate(keys, cohorts, indices))
         expected = returns if expected is None else expected

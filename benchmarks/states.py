@@ -22,7 +22,7 @@ import armwise as aw
 from armwise.experiments.scoring import score
 from armwise.losses.dec_dfl import POLICY_SETS
 from benchmarks import page
-from benchmarks.harness import Row, Timing, measure, report
+from benchmarks.harness import Row, Timing, machine, measure, report
 
 COMMAND = "python -m benchmarks.states"
 NUM_ARMS, BUDGET, TEMPERATURE = 100, 10, 0.1
@@ -110,7 +110,8 @@ def learned_quality(policies: str, num_states: int, seed: int) -> dict[str, Any]
     joint, decomposed = (
         float(np.mean(each.achieved - each.never) / np.mean(each.perfect - each.never)) for each in scores
     )
-    return {"states": num_states, "seed": seed, "policies": policies, "joint": joint, "decomposed": decomposed}
+    quality = {"joint": joint, "decomposed": decomposed}
+    return {"states": num_states, "seed": seed, "policies": policies, "commit": machine()["commit"], **quality}
 
 
 def quality_rows(found: list[dict[str, Any]]) -> list[list[str]]:
@@ -137,16 +138,22 @@ def _compared(own: dict[int, Any], reference: dict[int, Any], kind: str) -> str:
     return f"{mean} ({statistics.mean(differences):+.3f} ± {error:.3f})"
 
 
+def keep_quality(found: list[dict[str, Any]]) -> None:
+    """The page names every commit that a result is from: a run that goes on may be of a later one."""
+    columns = ["states", "policies", "domains", "joint quality", "decomposed quality"]
+    commits = ", ".join(sorted({each["commit"] for each in found}))
+    page.keep("states-quality", f"{COMMAND} --quality", columns, quality_rows(found), found, commit=commits)
+
+
 def quality() -> None:
     """All qualities that are not there yet; the page is written after each."""
     found = page.raw("states-quality") or []
     done = {(each["states"], each["seed"], each["policies"]) for each in found}
-    columns = ["states", "policies", "domains", "joint quality", "decomposed quality"]
     for seed, num_states, policies in itertools.product(range(NUM_DOMAINS), QUALITY_STATES, POLICY_SETS):
         if (num_states, seed, policies) not in done:
             found.append(learned_quality(policies, num_states, seed))
             print(found[-1], flush=True)
-            page.keep("states-quality", f"{COMMAND} --quality", columns, quality_rows(found), found)
+            keep_quality(found)
 
 
 def main() -> None:
