@@ -9,9 +9,12 @@ from benchmarks.harness import RESULTS, line, machine
 FOLDER = RESULTS / "performance"
 
 
-def keep(name: str, command: str, columns: Sequence[str], rows: Sequence[Sequence[str]], raw: Any = None) -> None:
+def keep(
+    name: str, command: str, columns: Sequence[str], rows: Sequence[Sequence[str]], raw: Any, commit: str | None = None
+) -> None:
     """Write a table, and the numbers behind it, as JSON."""
-    content = {"machine": machine(), "command": command, "columns": columns, "rows": rows, "raw": raw}
+    where = machine() if commit is None else machine() | {"commit": commit}
+    content = {"machine": where, "command": command, "columns": columns, "rows": rows, "raw": raw}
     FOLDER.mkdir(parents=True, exist_ok=True)
     (FOLDER / f"{name}.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n")
 

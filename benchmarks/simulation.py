@@ -17,7 +17,7 @@ from armwise.rmab.draws import arm_words, uniforms
 from benchmarks import page
 
 COMMAND = "python -m benchmarks.simulation"
-STATES, NUM_COHORTS, NUM_ARMS, NUM_TRAJECTORIES, HORIZON, BUDGET = (2, 3, 5, 8, 10), 4, 100, 1000, 66, 10
+STATES, NUM_COHORTS, NUM_ARMS, NUM_TRAJECTORIES, HORIZON, BUDGET = (2, 3, 5, 10), 2, 100, 1000, 66, 10
 ARM_STEPS = NUM_COHORTS * NUM_ARMS * NUM_TRAJECTORIES * HORIZON
 # The most states whose ranks are walked down, and the fewest whose next state is searched for.
 WAYS = {"bisected cut, compared": (0, 99), "walked": (99, 99), "searched": (0, 0), "as chosen": (3, 7)}
@@ -47,9 +47,11 @@ def simulation(num_states: int) -> dict[str, float]:
 
         @jax.jit
         def simulate(keys: jax.Array, cohorts: jax.Array, indices: jax.Array) -> jax.Array:
-            return jax.lax.map(
-                lambda one: aw.simulate(*one, problem, BUDGET, NUM_TRAJECTORIES, HORIZON), (keys, cohorts, indices)
-            )
+            def one(cohort: tuple[jax.Array, jax.Array, jax.Array]) -> jax.Array:
+                key, transitions, priorities = cohort
+                return aw.simulate(key, transitions, priorities, problem, BUDGET, NUM_TRAJECTORIES, HORIZON)
+
+            return jax.lax.map(one, (keys, cohorts, indices))
 
         returns = np.asarray(simulate(keys, cohorts, indices))
         expected = returns if expected is None else expected

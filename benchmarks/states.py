@@ -22,15 +22,15 @@ import armwise as aw
 from armwise.experiments.scoring import score
 from armwise.losses.dec_dfl import POLICY_SETS
 from benchmarks import page
-from benchmarks.harness import Row, Timing, measure, report
+from benchmarks.harness import Row, Timing, machine, measure, report
 
 COMMAND = "python -m benchmarks.states"
 NUM_ARMS, BUDGET, TEMPERATURE = 100, 10, 0.1
 STATES = {
+    "near-index": (2, 5, 10, 12, 20),
     "all": (2, 5, 8, 10, 12, 14, 16),
-    "threshold": (2, 5, 8, 10, 12),
-    "index": (5, 10, 12),
-    "near-index": (2, 5, 8, 10, 12, 20),
+    "index": (10,),
+    "threshold": (2, 5, 10, 12),
 }
 # More would be slower than a person waits for a step, or fill the memory.
 LONGEST_STEP = 5.0
@@ -72,8 +72,9 @@ def in_a_process(policies: str, num_states: int) -> dict[str, Any] | None:
     return json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else None
 
 
-def time_rows() -> list[Row]:
-    rows = []
+def times() -> None:
+    """Write what is measured after each size, so that a run that is stopped leaves what it has."""
+    rows: list[Row] = []
     for policies, sizes in STATES.items():
         for num_states in sizes:
             found = in_a_process(policies, num_states)
@@ -82,10 +83,9 @@ def time_rows() -> list[Row]:
             timing = Timing(**found["timing"])
             figure = f"{found['policies']:,} policies, {found['kilobytes'] / 1e3:,.0f} MB beyond start-up"
             rows.append(Row(f'policies="{policies}"', f"{NUM_ARMS} arms × {num_states} states", timing, figure))
-            print(rows[-1], flush=True)
+            report("states", rows, COMMAND)
             if timing.median > LONGEST_STEP:
                 break
-    return rows
 
 
 def learned_quality(policies: str, num_states: int, seed: int) -> dict[str, Any]:
@@ -106,13 +106,12 @@ def learned_quality(policies: str, num_states: int, seed: int) -> dict[str, Any]
     chosen = int(runs.select("loss").ravel()[0])
     models = jax.tree.map(lambda leaf: leaf[None] if isinstance(leaf, jax.Array) else leaf, runs.model(chosen))
     tests = [np.asarray(numbers.test)]
-    scores = score(
-        models, np.zeros(1, int), domain, tests, num_trajectories=NUM_TRAJECTORIES, seed=seed, progress=False
-    )
+    scores = score(models, np.zeros(1, int), domain, tests, num_trajectories=NUM_TRAJECTORIES, progress=False)
     joint, decomposed = (
         float(np.mean(each.achieved - each.never) / np.mean(each.perfect - each.never)) for each in scores
     )
-    return {"states": num_states, "seed": seed, "policies": policies, "joint": joint, "decomposed": decomposed}
+    quality = {"joint": joint, "decomposed": decomposed}
+    return {"states": num_states, "seed": seed, "policies": policies, "commit": machine()["commit"], **quality}
 
 
 def quality_rows(found: list[dict[str, Any]]) -> list[list[str]]:
@@ -139,16 +138,22 @@ def _compared(own: dict[int, Any], reference: dict[int, Any], kind: str) -> str:
     return f"{mean} ({statistics.mean(differences):+.3f} ± {error:.3f})"
 
 
+def keep_quality(found: list[dict[str, Any]]) -> None:
+    """The page names every commit that a result is from: a run that goes on may be of a later one."""
+    columns = ["states", "policies", "domains", "joint quality", "decomposed quality"]
+    commits = ", ".join(sorted({each["commit"] for each in found}))
+    page.keep("states-quality", f"{COMMAND} --quality", columns, quality_rows(found), found, commit=commits)
+
+
 def quality() -> None:
     """All qualities that are not there yet; the page is written after each."""
     found = page.raw("states-quality") or []
     done = {(each["states"], each["seed"], each["policies"]) for each in found}
-    columns = ["states", "policies", "domains", "joint quality", "decomposed quality"]
     for seed, num_states, policies in itertools.product(range(NUM_DOMAINS), QUALITY_STATES, POLICY_SETS):
         if (num_states, seed, policies) not in done:
             found.append(learned_quality(policies, num_states, seed))
             print(found[-1], flush=True)
-            page.keep("states-quality", f"{COMMAND} --quality", columns, quality_rows(found), found)
+            keep_quality(found)
 
 
 def main() -> None:
@@ -161,7 +166,7 @@ def main() -> None:
     elif arguments.quality:
         quality()
     else:
-        report("states", time_rows(), COMMAND)
+        times()
 
 
 if __name__ == "__main__":

@@ -22,8 +22,7 @@ _FIRST_TICKET = np.uint32(2**31)
 _NUM_TICKETS = 2**30
 # The ranks that a step looks at before it asks whether that was enough.
 RANKS_AT_ONCE = 16
-# Measured on two cores, nanoseconds of processor time for each arm and step by bisection and by walking: 4.4 and 2.6 at
-# two states, 4.8 and 3.8 at three, 5.7 and 5.6 at five, 9 and 10 at ten, where there are more ranks to walk.
+# With more states there are more ranks to walk, and bisection is as fast (docs/performance.md).
 MOST_STATES_WALKED = 3
 # For each pair of trajectories: with fewer side by side, to look at one rank is no vector operation.
 MOST_RANKS_WALKED = 8

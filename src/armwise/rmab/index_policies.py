@@ -9,7 +9,7 @@ That holds if reward and spend come from the same transitions. Which policies lo
 true spend (Equation 7) is another question, to which no order of states is the answer: it is a decision process under
 two models at once, for which no efficient exact method is known (Steimle, Kaufman and Denton 2021, *Multi-model Markov
 decision processes*). What a prediction can get wrong, however, shows in the policies beside the best ones: act in one
-more state, or in one fewer. These *neighbours* are what makes learning by few policies as good as by all.
+more state, or in one fewer. These *neighbours* are what a model learns the order from (``docs/performance.md``).
 
 **Returns.** Neighbours differ in one row of ``A = I − γT_π``, so all returns follow from one table per arm,
 

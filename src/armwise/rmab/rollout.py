@@ -25,8 +25,8 @@ from armwise.rmab.problem import Problem
 
 # Elements (arms × trajectories) simulated together: four bytes each and about ten live arrays fit in a 16 MB cache.
 BLOCK_ELEMENTS = 2**18
-# From so many states on, the next one is searched for; below, its boundaries are compared one by one. Nanoseconds of
-# processor time for each arm and step, compared and searched: 5.7 and 7.3 at five states, 42 and 7.7 at eight.
+# From so many states on the next one is searched for; below, its boundaries are compared one by one, which is faster
+# there and many times slower beyond (docs/performance.md).
 FEWEST_STATES_SEARCHED = 7
 
 
