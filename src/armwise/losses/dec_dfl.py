@@ -7,13 +7,15 @@ with ``CvxpyMixture`` its DEC-DFL.
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
+from armwise import native
 from armwise.errors import InvalidInputError
 from armwise.losses.loss import Loss, check_prepared, check_same_shape
-from armwise.mixtures import Mixture, MixtureSolution
+from armwise.mixtures import EntropyMixture, Mixture, MixtureSolution
 from armwise.rmab import Problem, all_policies, policy_returns, threshold_policies
 from armwise.rmab.checks import ArrayLike, check_budget, check_transitions
 
@@ -94,8 +96,10 @@ class DecDFL(Loss):
     ) -> Float[Array, ""]:
         """The negative mean return, under the true transitions, of what the predictions choose."""
         del key
-        solution = self.solve(predicted_transitions, prepared)
-        return -jnp.mean(jnp.sum(solution.mixture.T * prepared.rewards, axis=0))
+        check_prepared(prepared, PreparedReturns, self)
+        return (_one_call if _has_kernel(self, predicted_transitions, prepared) else _by_solution)(
+            self, predicted_transitions, prepared
+        )
 
     def solve(self, predicted_transitions: ArrayLike, prepared: PreparedReturns) -> MixtureSolution:
         """The mixture that the predictions choose, with its price and status."""
@@ -110,6 +114,75 @@ class DecDFL(Loss):
         return self.mixture.solve_measured(
             rewards, prepared.budget_returns, prepared.discounted_budget, prepared.measured
         )
+
+
+def _by_solution(loss: DecDFL, predicted_transitions: ArrayLike, prepared: PreparedReturns) -> Float[Array, ""]:
+    solution = loss.solve(predicted_transitions, prepared)
+    return -jnp.mean(jnp.sum(solution.mixture.T * prepared.rewards, axis=0))
+
+
+def _has_kernel(loss: DecDFL, predicted_transitions: ArrayLike, prepared: PreparedReturns) -> bool:
+    """Whether the loss can be had by one native call: inside `jit`, `vmap` or `grad`, where it matters, and on a CPU.
+
+    Outside, values can be looked at and a problem without a solution is an error, which is for `solve` to raise.
+    """
+    if not isinstance(predicted_transitions, jax.core.Tracer) or jax.default_backend() != "cpu":
+        return False
+    if not (isinstance(loss.mixture, EntropyMixture) and loss.constraint == "true"):
+        return False
+    shape, dtype = predicted_transitions.shape, predicted_transitions.dtype
+    policies, arms = prepared.rewards.shape
+    fits = len(shape) == 4 and shape == (arms, prepared.problem.num_states, len(prepared.problem.costs), shape[1])
+    return fits and prepared.rewards.dtype == dtype and native.is_available(dtype, shape[1], shape[2], policies)
+
+
+@jax.custom_vjp
+def _one_call(loss: DecDFL, predicted: Float[Array, "..."], prepared: PreparedReturns) -> Float[Array, ""]:
+    """The loss by a native call, which computes the gradient with it."""
+    return _value_and_gradient(loss, predicted, prepared)[0]
+
+
+def _value_and_gradient(loss: DecDFL, predicted: Array, prepared: PreparedReturns) -> tuple[Array, Array]:
+    def by_kernel(loss: DecDFL, predicted: Array, prepared: PreparedReturns) -> tuple[Array, Array]:
+        return native.loss_and_gradient(_kernel_inputs(loss, predicted, prepared))
+
+    return jax.lax.platform_dependent(
+        loss, predicted, prepared, cpu=by_kernel, default=jax.value_and_grad(_by_solution, argnums=1)
+    )
+
+
+def _kernel_inputs(loss: DecDFL, predicted: Array, prepared: PreparedReturns) -> native.Inputs:
+    problem, measured = prepared.problem, prepared.measured
+    temperature = loss.mixture.temperature
+    numbers = [problem.discount, temperature, measured.left, measured.widest, measured.rounding]
+    inputs = native.Inputs(
+        predicted,
+        prepared.rewards,
+        measured.spend,
+        problem.rewards.reshape(-1, problem.num_states),
+        problem.initial.reshape(-1, problem.num_states),
+        jnp.stack([jnp.asarray(number, predicted.dtype) for number in numbers]),
+    )
+    return jax.tree.map(lambda array: array.astype(predicted.dtype), inputs)
+
+
+def _forward(loss, predicted, prepared):  # type: ignore[no-untyped-def]
+    """The value, and what the backward pass needs: the kernel's gradient if that of the predictions is all that is asked.
+
+    If not, such as for the temperature's, everything is computed with JAX.
+    """
+    given = jax.tree.map(lambda leaf: leaf.value, (loss, predicted, prepared))
+    others = jax.tree.leaves((loss, prepared))
+    if any(leaf.perturbed for leaf in others):
+        return jax.vjp(_by_solution, *given)
+    return _value_and_gradient(*given)
+
+
+def _backward(saved, cotangent):  # type: ignore[no-untyped-def]
+    return saved(cotangent) if callable(saved) else (None, cotangent * saved, None)
+
+
+_one_call.defvjp(_forward, _backward, symbolic_zeros=True)
 
 
 def policy_set(
