@@ -97,9 +97,8 @@ class DecDFL(Loss):
         """The negative mean return, under the true transitions, of what the predictions choose."""
         del key
         check_prepared(prepared, PreparedReturns, self)
-        return (_one_call if _has_kernel(self, predicted_transitions, prepared) else _by_solution)(
-            self, predicted_transitions, prepared
-        )
+        value = _one_call if _has_kernel(self, predicted_transitions, prepared) else _by_solution
+        return value(self, predicted_transitions, prepared)
 
     def solve(self, predicted_transitions: ArrayLike, prepared: PreparedReturns) -> MixtureSolution:
         """The mixture that the predictions choose, with its price and status."""
@@ -152,9 +151,9 @@ def _value_and_gradient(loss: DecDFL, predicted: Array, prepared: PreparedReturn
 
 
 def _kernel_inputs(loss: DecDFL, predicted: Array, prepared: PreparedReturns) -> native.Inputs:
-    problem, measured = prepared.problem, prepared.measured
-    temperature = loss.mixture.temperature
-    numbers = [problem.discount, temperature, measured.left, measured.widest, measured.rounding]
+    mixture, problem, measured = loss.mixture, prepared.problem, prepared.measured
+    assert isinstance(mixture, EntropyMixture)
+    numbers = [problem.discount, mixture.temperature, measured.left, measured.widest, measured.rounding]
     inputs = native.Inputs(
         predicted,
         prepared.rewards,
@@ -167,13 +166,12 @@ def _kernel_inputs(loss: DecDFL, predicted: Array, prepared: PreparedReturns) ->
 
 
 def _forward(loss, predicted, prepared):  # type: ignore[no-untyped-def]
-    """The value, and what the backward pass needs: the kernel's gradient if that of the predictions is all that is asked.
+    """The value and the kernel's gradient, which is that of the predictions.
 
-    If not, such as for the temperature's, everything is computed with JAX.
+    If another is asked for, such as the temperature's, everything is computed with JAX.
     """
     given = jax.tree.map(lambda leaf: leaf.value, (loss, predicted, prepared))
-    others = jax.tree.leaves((loss, prepared))
-    if any(leaf.perturbed for leaf in others):
+    if any(leaf.perturbed for leaf in jax.tree.leaves((loss, prepared))):
         return jax.vjp(_by_solution, *given)
     return _value_and_gradient(*given)
 

@@ -7,10 +7,10 @@
      3. the mixture's shares at that price, and the loss                         (mixtures/budgeted.py)
      4. the gradient, back through the shares, the price and the returns.
 
-   XLA makes some sixty kernels of this, and on a hundred arms starting them takes longer than running them. Here it is one.
-   Arms are computed side by side, in the lanes of a vector. Returns are computed in the precision that comes in; all that
-   follows is in double precision, so that neither sums over a million arms nor differences at a low temperature need the
-   care that float32 does (mixtures/rounding.py).
+   XLA makes some sixty kernels of this, and on a hundred arms starting them takes longer than running them. Here it is
+   one. Arms are computed side by side, in the lanes of a vector. Returns are computed in the precision that comes in;
+   all that follows is in double precision, so that neither sums over a million arms nor differences at a low
+   temperature need the care that float32 does (mixtures/rounding.py).
 
    Compiled once for each NUMBER (float or double), STATES and POLICIES. POLICIES is 2^STATES, all policies in counting
    order, or STATES + 1, the threshold policies; there are two actions. */
@@ -59,8 +59,8 @@ static inline double sum(Lanes values) {
   return total;
 }
 
-/* How to take floating-point numbers apart: bits of the fraction, −ln of the smallest e^x, ln 2 as a short number and the
-   rest, terms of the series that are enough. */
+/* How to take floating-point numbers apart: −ln of the smallest e^x, ln 2 as a short number and the rest, bits of the
+   fraction, terms of the series that are enough. */
 template <class Vector>
 struct Format;
 template <>
@@ -78,8 +78,8 @@ struct Format<float __attribute__((vector_size(REGISTER)))> {
 
 /* e^x for x ≤ 0, within a few units in the last place; what is smaller than e^-depth counts as that.
 
-   x = n ln 2 + rest, |rest| ≤ ln 2 / 2. Adding 1.5 · 2^fraction rounds to the integer n and leaves it in the lowest bits,
-   whence it is shifted to the exponent. */
+   x = n ln 2 + rest, |rest| ≤ ln 2 / 2. Adding 1.5 · 2^fraction rounds to the integer n and leaves it in the lowest
+   bits, whence it is shifted to the exponent. */
 template <class Vector>
 static inline Vector exponential(Vector x) {
   typedef Format<Vector> F;
@@ -128,9 +128,9 @@ static inline Block load(const Number *first, int64_t stride, int count) {
 
 /* ---- 1. returns: elimination along the tree of policies, depth first ---- */
 
-/* What is left of a block's arms once some states are eliminated: a row for each action in each state that is left, and a
-   last one for the first state's distribution; a column for each state that is left, and a last one for the reward that
-   accrues. */
+/* What is left of a block's arms once some states are eliminated: a row for each action in each state that is left, and
+   a last one for the first state's distribution; a column for each state that is left, and a last one for the reward
+   that accrues. */
 template <int states>
 struct Table {
   static constexpr int rows = states * ACTIONS + 1, columns = states + 1;
@@ -150,7 +150,8 @@ struct Step {
     for (int column = 0; column < states; column++) onward[column] = pivot[column + 1] * visits;
     for (int row = 0; row < child.rows; row++) {
       const Block *old = table.entry[ACTIONS + row];
-      for (int column = 0; column < states; column++) child.entry[row][column] = old[column + 1] + old[0] * onward[column];
+      for (int column = 0; column < states; column++)
+        child.entry[row][column] = old[column + 1] + old[0] * onward[column];
     }
   }
 };
@@ -291,8 +292,9 @@ static inline void spent_by(const Vector *worth, const Vector *spend, Element pr
 static Spent spent_coarsely(const Cohort &cohort, double price) {
   Spent spent = {};
   for (int64_t block = 0; block < cohort.blocks(); block++) {
+    const Block *worth = cohort.coarse_worth + block * POLICIES, *spend = cohort.coarse_spend + block * POLICIES;
     Block mean, variance;
-    spent_by(cohort.coarse_worth + block * POLICIES, cohort.coarse_spend + block * POLICIES, (Number)price, &mean, &variance);
+    spent_by(worth, spend, (Number)price, &mean, &variance);
     for (int part = 0; part < PARTS; part++) {
       spent.mean += widen(mean, part);
       spent.variance += widen(variance, part);
@@ -312,8 +314,8 @@ static Spent spent_exactly(const Cohort &cohort, double price) {
   return spent;
 }
 
-/* Newton's method on the logarithm of the spend, in a bracket that grows until it holds the root: mixtures/price.py says
-   why. The price is 0 where the spend at 0 is within the budget. */
+/* Newton's method on the logarithm of the spend, in a bracket that grows until it holds the root: mixtures/price.py
+   says why. The price is 0 where the spend at 0 is within the budget. */
 static double find_price(const Cohort &cohort, Spent (*spent_at)(const Cohort &, double), double start, double unit,
                          double tolerance, double noise) {
   double budget = cohort.left, near = 2 * EPSILON * fmin(budget, cohort.widest);
@@ -467,7 +469,7 @@ static void run(Cohort &cohort) {
   double price = attainable ? price_of(cohort, unit) : 0;
   Sums sums = fill_all_shares(cohort, price / cohort.temperature, attainable);
 
-  /* Rounding, or a search that failed, may leave the mixture over its budget: it is moved towards the cheapest policies. */
+  /* Rounding, or a search that failed, may leave the mixture over its budget: move it towards the cheapest policies. */
   double excess = sum(sums.spent) - cohort.left, moved = excess > 0 ? excess / (excess + cohort.left) : 0;
   double value = sum(sums.value) + moved * (sum(sums.cheapest) - sum(sums.value));
   *cohort.loss = (Number)(-value / (double)cohort.arms);

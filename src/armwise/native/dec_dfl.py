@@ -33,25 +33,29 @@ def is_available(dtype: jnp.dtype, num_states: int, num_actions: int, num_polici
         and num_policies in (2**num_states, num_states + 1)
         and num_policies <= _MOST_POLICIES
     )
-    return covered and dtype.name in _NUMBERS and _register(dtype.name, num_states, num_policies) is not None
+    return covered and dtype.name in _NUMBERS and _register(dtype.name, num_states, num_policies)
 
 
 def loss_and_gradient(inputs: Inputs) -> tuple[Float[Array, ""], Float[Array, "arms states 2 states"]]:
     """The loss and its gradient with respect to the predicted transitions, on a CPU; `vmap` for many cohorts."""
     predicted = inputs.predicted_transitions
-    target = _register(predicted.dtype.name, predicted.shape[1], inputs.true_rewards.shape[0])
+    target = _target(predicted.dtype.name, predicted.shape[1], inputs.true_rewards.shape[0])
     shapes = jax.ShapeDtypeStruct((), predicted.dtype), jax.ShapeDtypeStruct(predicted.shape, predicted.dtype)
     loss, gradient = jax.ffi.ffi_call(target, shapes, vmap_method="expand_dims")(*inputs)
     return loss, gradient
 
 
 @cache
-def _register(dtype: str, num_states: int, num_policies: int) -> str | None:
-    """The kernel's name for XLA, or nothing if it cannot be had."""
+def _register(dtype: str, num_states: int, num_policies: int) -> bool:
+    """Make the kernel known to XLA, if it can be had."""
     definitions = ("NUMBER", _NUMBERS[dtype]), ("STATES", str(num_states)), ("POLICIES", str(num_policies))
     library = load("dec_dfl.cpp", definitions)
     if library is None:
-        return None
-    name = f"armwise_dec_dfl_{dtype}_{num_states}_{num_policies}"
-    jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(library.armwise_dec_dfl), platform="cpu")
-    return name
+        return False
+    capsule = jax.ffi.pycapsule(library.armwise_dec_dfl)
+    jax.ffi.register_ffi_target(_target(dtype, num_states, num_policies), capsule, platform="cpu")
+    return True
+
+
+def _target(dtype: str, num_states: int, num_policies: int) -> str:
+    return f"armwise_dec_dfl_{dtype}_{num_states}_{num_policies}"

@@ -102,9 +102,7 @@ def _check_is_ours(path: Path) -> None:
 
 
 def _version(compiler: str) -> str:
-    return subprocess.run(
-        [compiler, "--version"], check=True, capture_output=True, text=True, timeout=_TIMEOUT
-    ).stdout
+    return subprocess.run([compiler, "--version"], check=True, capture_output=True, text=True, timeout=_TIMEOUT).stdout
 
 
 def _processor() -> str:
