@@ -154,15 +154,10 @@ def _kernel_inputs(loss: DecDFL, predicted: Array, prepared: PreparedReturns) ->
     mixture, problem, measured = loss.mixture, prepared.problem, prepared.measured
     assert isinstance(mixture, EntropyMixture)
     numbers = [problem.discount, mixture.temperature, measured.left, measured.widest, measured.rounding]
-    inputs = native.Inputs(
-        predicted,
-        prepared.rewards,
-        measured.spend,
-        problem.rewards.reshape(-1, problem.num_states),
-        problem.initial.reshape(-1, problem.num_states),
-        jnp.stack([jnp.asarray(number, predicted.dtype) for number in numbers]),
-    )
-    return jax.tree.map(lambda array: array.astype(predicted.dtype), inputs)
+    per_state = jnp.broadcast_arrays(problem.rewards, problem.initial)
+    known = [jnp.asarray(value, predicted.dtype).reshape(-1) for value in (*numbers, *per_state)]
+    spend = measured.spend.astype(predicted.dtype)
+    return native.Inputs(predicted, prepared.rewards, spend, jnp.concatenate(known))
 
 
 def _forward(loss, predicted, prepared):  # type: ignore[no-untyped-def]

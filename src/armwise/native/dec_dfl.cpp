@@ -102,8 +102,8 @@ struct Cohort {
   const Number *transitions;        /* [arms, states, actions, states], predicted */
   const Number *true_rewards;       /* [policies, arms]: what each policy is really worth */
   const Number *true_spend;         /* [policies, arms]: what it really spends, less the arm's cheapest */
-  const Number *rewards, *initial;  /* [arms or 1, states] */
-  bool rewards_by_arm, initial_by_arm;
+  const Number *rewards, *initial;  /* [arms, states], or [states] */
+  bool by_arm;                      /* which of the two */
   double discount, temperature;
   double left, widest, rounding;    /* of the budget: see Spending in mixtures/budgeted.py */
   Number *loss, *gradient;          /* what goes out: a number, and [arms, states, actions, states] */
@@ -204,23 +204,25 @@ static const Block *weights_below(const Table<states> &table, int last_action, c
   return weights;
 }
 
+static inline Block per_state(const Cohort &cohort, const Number *values, int64_t block, int state) {
+  if (!cohort.by_arm) return Block{} + values[state];
+  return load(values + block * ARMS * STATES + state, STATES, cohort.arms_in(block));
+}
+
 /* The whole arm as a table. */
 static void fill_root(const Cohort &cohort, int64_t block, Table<STATES> *table) {
   int64_t size = STATES * ACTIONS * STATES, first = block * ARMS;
   int count = cohort.arms_in(block);
   Number discount = (Number)cohort.discount;
   for (int state = 0; state < STATES; state++) {
-    Block reward = cohort.rewards_by_arm ? load(cohort.rewards + first * STATES + state, STATES, count)
-                                         : Block{} + cohort.rewards[state];
+    Block reward = per_state(cohort, cohort.rewards, block, state);
     for (int row = state * ACTIONS; row < (state + 1) * ACTIONS; row++) {
       for (int next = 0; next < STATES; next++)
         table->entry[row][next] =
             discount * load(cohort.transitions + first * size + row * STATES + next, size, count);
       table->entry[row][STATES] = reward;
     }
-    table->entry[STATES * ACTIONS][state] = cohort.initial_by_arm
-                                                ? load(cohort.initial + first * STATES + state, STATES, count)
-                                                : Block{} + cohort.initial[state];
+    table->entry[STATES * ACTIONS][state] = per_state(cohort, cohort.initial, block, state);
   }
   table->entry[STATES * ACTIONS][STATES] = Block{};
 }
@@ -480,7 +482,8 @@ static void run(Cohort &cohort) {
 
 /* ---- what XLA calls ---- */
 
-enum { TRANSITIONS, TRUE_REWARDS, TRUE_SPEND, REWARDS, INITIAL, NUMBERS };
+enum { TRANSITIONS, TRUE_REWARDS, TRUE_SPEND, KNOWN };
+enum { NUMBERS = 5 }; /* before the rewards and the first states in what is known */
 
 /* Where a cohort's numbers begin; leading axes are the batch's, and one of size 1 is shared by all of it. */
 static Number *of_cohort(void *buffer, const XLA_FFI_Buffer *batch, int64_t number) {
@@ -494,10 +497,6 @@ static Number *of_cohort(void *buffer, const XLA_FFI_Buffer *batch, int64_t numb
     stride *= array->dims[axis];
   }
   return (Number *)array->data + place;
-}
-
-static bool has_many_rows(void *buffer, const XLA_FFI_Buffer *batch) {
-  return ((XLA_FFI_Buffer *)buffer)->dims[batch->rank] > 1;
 }
 
 static XLA_FFI_Error *out_of_memory(const XLA_FFI_Api *api) {
@@ -521,8 +520,8 @@ extern "C" XLA_FFI_Error *armwise_dec_dfl(XLA_FFI_CallFrame *frame) {
 
   Cohort cohort = {};
   cohort.arms = ((XLA_FFI_Buffer *)outputs[1])->dims[batch->rank];
-  cohort.rewards_by_arm = has_many_rows(inputs[REWARDS], batch);
-  cohort.initial_by_arm = has_many_rows(inputs[INITIAL], batch);
+  int64_t known_size = ((XLA_FFI_Buffer *)inputs[KNOWN])->dims[batch->rank] - NUMBERS; /* of rewards and first states */
+  cohort.by_arm = known_size > 2 * STATES;
   size_t entries = (size_t)cohort.blocks() * POLICIES;
   void *memory = NULL;
   if (posix_memalign(&memory, REGISTER, 2 * (1 + PARTS) * entries * REGISTER)) return out_of_memory(frame->api);
@@ -535,14 +534,14 @@ extern "C" XLA_FFI_Error *armwise_dec_dfl(XLA_FFI_CallFrame *frame) {
     cohort.transitions = of_cohort(inputs[TRANSITIONS], batch, number);
     cohort.true_rewards = of_cohort(inputs[TRUE_REWARDS], batch, number);
     cohort.true_spend = of_cohort(inputs[TRUE_SPEND], batch, number);
-    cohort.rewards = of_cohort(inputs[REWARDS], batch, number);
-    cohort.initial = of_cohort(inputs[INITIAL], batch, number);
-    const Number *numbers = of_cohort(inputs[NUMBERS], batch, number);
-    cohort.discount = numbers[0];
-    cohort.temperature = numbers[1];
-    cohort.left = numbers[2];
-    cohort.widest = numbers[3];
-    cohort.rounding = numbers[4];
+    const Number *known = of_cohort(inputs[KNOWN], batch, number);
+    cohort.discount = known[0];
+    cohort.temperature = known[1];
+    cohort.left = known[2];
+    cohort.widest = known[3];
+    cohort.rounding = known[4];
+    cohort.rewards = known + NUMBERS;
+    cohort.initial = cohort.rewards + known_size / 2;
     cohort.loss = of_cohort(outputs[0], batch, number);
     cohort.gradient = of_cohort(outputs[1], batch, number);
     run(cohort);

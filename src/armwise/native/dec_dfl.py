@@ -20,9 +20,9 @@ class Inputs(NamedTuple):
     predicted_transitions: Float[Array, "arms states 2 states"]
     true_rewards: Float[Array, "policies arms"]
     true_spend: Float[Array, "policies arms"]  # less each arm's cheapest policy
-    rewards: Float[Array, "#arms states"]
-    initial: Float[Array, "#arms states"]
-    numbers: Float[Array, "5"]  # discount, temperature; of the budget: left, widest, rounding (`mixtures/budgeted.py`)
+    # Discount and temperature; of the budget: left, widest, rounding (`mixtures/budgeted.py`); then the rewards and the
+    # first states, both `[arms, states]` or both `[states]`. One array, because XLA picks each from all cohorts' in turn.
+    known: Float[Array, " numbers"]
 
 
 def is_available(dtype: jnp.dtype, num_states: int, num_actions: int, num_policies: int) -> bool:
