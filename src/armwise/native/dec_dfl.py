@@ -21,7 +21,7 @@ class Inputs(NamedTuple):
     true_rewards: Float[Array, "policies arms"]
     true_spend: Float[Array, "policies arms"]  # less each arm's cheapest policy
     # Discount and temperature; of the budget: left, widest, rounding (`mixtures/budgeted.py`); then the rewards and the
-    # first states, both `[arms, states]` or both `[states]`. One array, because XLA picks each from all cohorts' in turn.
+    # first states, both `[arms, states]` or both `[states]`. One array: XLA picks each from all cohorts' in turn.
     known: Float[Array, " numbers"]
 
 
