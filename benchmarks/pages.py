@@ -76,6 +76,11 @@ def tried() -> str:
     return records("tried", ("what", "expected", "measured"))
 
 
+def native() -> str:
+    """docs/performance.md's record of the native kernel's making; its epochs are in the training benchmark."""
+    return records("native", ("what", "expected", "measured"))
+
+
 def profiles() -> str:
     """docs/performance.md's record of profiles."""
     return records("profile", ("what", "measured"))
@@ -97,6 +102,7 @@ SECTIONS: dict[str, Callable[[], str]] = {
     "goals": goals.table,
     "figures": figures,
     "steps": steps,
+    "native": native,
     "profiles": profiles,
     "tried": tried,
     "states-quality": partial(page.section, "states-quality"),

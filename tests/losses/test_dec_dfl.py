@@ -47,7 +47,7 @@ def test_algorithm_1_by_numpy_and_highs(rng, states, constraint):
 @pytest.mark.parametrize("mixture", [aw.EntropyMixture(0.3), aw.QuadraticMixture(0.7)], ids=["entropy", "quadratic"])
 @pytest.mark.parametrize("constraint", ["true", "predicted"])
 @pytest.mark.parametrize("budget", [2, 50])
-def test_gradients_equal_finite_differences(rng, mixture, constraint, budget):
+def test_gradients_equal_finite_differences(rng, path, mixture, constraint, budget):
     true, logits = random_transitions(rng, "dense", 8, 3), rng.normal(size=(8, 3, 2, 3))
     loss = aw.DecDFL(mixture, constraint=constraint)
     prepared = loss.prepare(true, aw.Problem(num_states=3), budget)
@@ -171,7 +171,7 @@ def test_predictions_for_other_arms_are_refused(constraint):
     [(aw.CvxpyMixture("entropy", 2.0), aw.EntropyMixture(2.0)), (aw.CvxpyMixture("l2", 2.0), aw.QuadraticMixture(2.0))],
     ids=["entropy", "l2"],
 )
-def test_fast_dec_dfl_is_dec_dfl(rng, reference, fast):
+def test_fast_dec_dfl_is_dec_dfl(rng, path, reference, fast):
     """The loss and its gradient with the paper's reference layer, at a temperature it can be trusted at."""
     pytest.importorskip("cvxpylayers", reason="needs the extra 'reference'")
     true, logits = random_transitions(rng, "dense", 10, 2), jnp.asarray(rng.normal(size=(10, 2, 2, 2)))
@@ -186,7 +186,7 @@ def test_fast_dec_dfl_is_dec_dfl(rng, reference, fast):
     np.testing.assert_allclose(values[0][1], values[1][1], rtol=0, atol=5e-3 * np.abs(values[1][1]).max())
 
 
-def test_temperatures_can_be_batched(rng):
+def test_temperatures_can_be_batched(rng, path):
     true, predicted = random_transitions(rng, "dense", 6, 2), random_transitions(rng, "dense", 6, 2)
     prepared = aw.DecDFL(aw.EntropyMixture(0.1)).prepare(true, aw.Problem(), budget=1)
 

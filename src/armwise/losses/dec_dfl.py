@@ -8,12 +8,14 @@ import dataclasses
 from typing import Any, NamedTuple
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int32, PRNGKeyArray
 
+from armwise import native
 from armwise.errors import InvalidInputError
 from armwise.losses.loss import Loss, check_prepared, check_same_shape
-from armwise.mixtures import Mixture, MixtureSolution
+from armwise.mixtures import EntropyMixture, Mixture, MixtureSolution
 from armwise.rmab import Problem, all_policies, policy_returns, threshold_policies
 from armwise.rmab.checks import ArrayLike, check_budget, check_transitions
 from armwise.rmab.index_policies import index_policy_returns
@@ -118,8 +120,9 @@ class DecDFL(Loss):
     ) -> Float[Array, ""]:
         """The negative mean return, under the true transitions, of what the predictions choose."""
         del key
-        solution = self.solve(predicted_transitions, prepared)
-        return -jnp.mean(jnp.sum(solution.mixture.T * prepared.rewards, axis=0))
+        check_prepared(prepared, PreparedReturns, self)
+        value = _one_call if _has_kernel(self, predicted_transitions, prepared) else _by_solution
+        return value(self, predicted_transitions, prepared)
 
     def solve(self, predicted_transitions: ArrayLike, prepared: PreparedReturns) -> MixtureSolution:
         """The mixture that the predictions choose, with its price and status."""
@@ -141,6 +144,71 @@ class DecDFL(Loss):
             return solution
         in_returns = {name: getattr(solution, name) * prepared.unit for name in ("budget_price", "gap")}
         return dataclasses.replace(solution, **in_returns)
+
+
+def _by_solution(loss: DecDFL, predicted_transitions: ArrayLike, prepared: PreparedReturns) -> Float[Array, ""]:
+    solution = loss.solve(predicted_transitions, prepared)
+    return -jnp.mean(jnp.sum(solution.mixture.T * prepared.rewards, axis=0))
+
+
+def _has_kernel(loss: DecDFL, predicted_transitions: ArrayLike, prepared: PreparedReturns) -> bool:
+    """Whether the loss can be had by one native call: inside `jit`, `vmap` or `grad`, where it matters, and on a CPU.
+
+    Outside, values can be looked at and a problem without a solution is an error, which is for `solve` to raise.
+    """
+    if not isinstance(predicted_transitions, jax.core.Tracer) or jax.default_backend() != "cpu":
+        return False
+    if not (isinstance(loss.mixture, EntropyMixture) and loss.constraint == "true"):
+        return False
+    if prepared.places is not None or prepared.unit is not None:  # the kernel has no such policies, and no such unit
+        return False
+    shape, dtype = predicted_transitions.shape, predicted_transitions.dtype
+    policies, arms = prepared.rewards.shape
+    fits = len(shape) == 4 and shape == (arms, prepared.problem.num_states, len(prepared.problem.costs), shape[1])
+    return fits and prepared.rewards.dtype == dtype and native.is_available(dtype, shape[1], shape[2], policies)
+
+
+@jax.custom_vjp
+def _one_call(loss: DecDFL, predicted: Float[Array, "..."], prepared: PreparedReturns) -> Float[Array, ""]:
+    """The loss by a native call, which computes the gradient with it."""
+    return _value_and_gradient(loss, predicted, prepared)[0]
+
+
+def _value_and_gradient(loss: DecDFL, predicted: Array, prepared: PreparedReturns) -> tuple[Array, Array]:
+    def by_kernel(loss: DecDFL, predicted: Array, prepared: PreparedReturns) -> tuple[Array, Array]:
+        return native.loss_and_gradient(_kernel_inputs(loss, predicted, prepared))
+
+    return jax.lax.platform_dependent(
+        loss, predicted, prepared, cpu=by_kernel, default=jax.value_and_grad(_by_solution, argnums=1)
+    )
+
+
+def _kernel_inputs(loss: DecDFL, predicted: Array, prepared: PreparedReturns) -> native.Inputs:
+    mixture, problem, measured = loss.mixture, prepared.problem, prepared.measured
+    assert isinstance(mixture, EntropyMixture)
+    numbers = [problem.discount, mixture.temperature, measured.left, measured.widest, measured.rounding]
+    per_state = jnp.broadcast_arrays(problem.rewards, problem.initial)
+    known = [jnp.asarray(value, predicted.dtype).reshape(-1) for value in (*numbers, *per_state)]
+    spend = measured.spend.astype(predicted.dtype)
+    return native.Inputs(predicted, prepared.rewards, spend, jnp.concatenate(known))
+
+
+def _forward(loss, predicted, prepared):  # type: ignore[no-untyped-def]
+    """The value and the kernel's gradient, which is that of the predictions.
+
+    If another is asked for, such as the temperature's, everything is computed with JAX.
+    """
+    given = jax.tree.map(lambda leaf: leaf.value, (loss, predicted, prepared))
+    if any(leaf.perturbed for leaf in jax.tree.leaves((loss, prepared))):
+        return jax.vjp(_by_solution, *given)
+    return _value_and_gradient(*given)
+
+
+def _backward(saved, cotangent):  # type: ignore[no-untyped-def]
+    return saved(cotangent) if callable(saved) else (None, cotangent * saved, None)
+
+
+_one_call.defvjp(_forward, _backward, symbolic_zeros=True)
 
 
 def spread(returns: Float[Array, "arms policies"]) -> Float[Array, ""]:

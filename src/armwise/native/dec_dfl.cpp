@@ -1,0 +1,551 @@
+/* Fast DEC-DFL of one cohort after the other: the loss and its gradient in one call (Algorithms 1 to 3, Equation 12).
+
+   It computes what `DecDFL(EntropyMixture(...))` does with JAX, in the same steps:
+
+     1. the return of every policy of every arm under the predicted transitions  (rmab/policy_tree.py)
+     2. the price at which the mixture keeps to the budget                       (mixtures/price.py)
+     3. the mixture's shares at that price, and the loss                         (mixtures/budgeted.py)
+     4. the gradient, back through the shares, the price and the returns.
+
+   XLA makes some sixty kernels of this, and on a hundred arms starting them takes longer than running them. Here it is
+   one. Arms are computed side by side, in the lanes of a vector. Returns are computed in the precision that comes in;
+   all that follows is in double precision, so that neither sums over a million arms nor differences at a low
+   temperature need the care that float32 does (mixtures/rounding.py).
+
+   Compiled once for each NUMBER (float or double), STATES and POLICIES. POLICIES is 2^STATES, all policies in counting
+   order, or STATES + 1, the threshold policies; there are two actions. */
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "xla/ffi/api/c_api.h"
+
+#if defined(__AVX512F__)
+#define REGISTER 64
+#elif defined(__AVX__)
+#define REGISTER 32
+#else
+#define REGISTER 16
+#endif
+
+typedef NUMBER Number;
+enum { ACTIONS = 2, ARMS = REGISTER / sizeof(Number), LANES = REGISTER / sizeof(double), PARTS = ARMS / LANES };
+constexpr bool is_float = sizeof(Number) < sizeof(double);
+constexpr double EPSILON = is_float ? 0x1p-23 : 0x1p-52;
+
+/* One number for each arm: a block of ARMS arms as it comes in, and the same in double precision, in PARTS parts. The
+   operators of C work on them lane by lane; a comparison gives a mask. */
+typedef Number Block __attribute__((vector_size(REGISTER)));
+typedef double Lanes __attribute__((vector_size(REGISTER)));
+typedef Number Part __attribute__((vector_size(LANES * sizeof(Number))));
+
+static inline Lanes widen(const Block &block, int part) {
+  return __builtin_convertvector(reinterpret_cast<const Part *>(&block)[part], Lanes);
+}
+
+static inline void narrow(Lanes values, Block *block, int part) {
+  reinterpret_cast<Part *>(block)[part] = __builtin_convertvector(values, Part);
+}
+
+template <class Vector>
+static inline Vector larger(Vector left, Vector right) {
+  return left > right ? left : right;
+}
+
+static inline double sum(Lanes values) {
+  double total = 0;
+  for (int lane = 0; lane < LANES; lane++) total += values[lane];
+  return total;
+}
+
+/* How to take floating-point numbers apart: −ln of the smallest e^x, ln 2 as a short number and the rest, bits of the
+   fraction, terms of the series that are enough. */
+template <class Vector>
+struct Format;
+template <>
+struct Format<double __attribute__((vector_size(REGISTER)))> {
+  typedef int64_t Bits __attribute__((vector_size(REGISTER)));
+  static constexpr double depth = 700, log2_head = 0x1.62e42fefa38p-1, log2_tail = 0x1.ef35793c7673p-45;
+  static constexpr int fraction = 52, terms = 12;
+};
+template <>
+struct Format<float __attribute__((vector_size(REGISTER)))> {
+  typedef int32_t Bits __attribute__((vector_size(REGISTER)));
+  static constexpr float depth = 80, log2_head = 0x1.62ep-1f, log2_tail = 0x1.0bfbe8p-15f;
+  static constexpr int fraction = 23, terms = 6;
+};
+
+/* e^x for x ≤ 0, within a few units in the last place; what is smaller than e^-depth counts as that.
+
+   x = n ln 2 + rest, |rest| ≤ ln 2 / 2. Adding 1.5 · 2^fraction rounds to the integer n and leaves it in the lowest
+   bits, whence it is shifted to the exponent. */
+template <class Vector>
+static inline Vector exponential(Vector x) {
+  typedef Format<Vector> F;
+  typedef decltype(x[0] + 0) Element;
+  static constexpr double inverse_factorials[] = {
+      1.0,          1.0,           1.0 / 2,        1.0 / 6,         1.0 / 24,         1.0 / 120,        1.0 / 720,
+      1.0 / 5040.0, 1.0 / 40320.0, 1.0 / 362880.0, 1.0 / 3628800.0, 1.0 / 39916800.0, 1.0 / 479001600.0};
+  const Element shift = (Element)(3LL << (F::fraction - 1));
+  x = x < -F::depth ? Vector{} - F::depth : x;
+  Vector shifted = x * (Element)0x1.71547652b82fep0 + shift, n = shifted - shift;
+  Vector rest = (x - n * F::log2_head) - n * F::log2_tail, series = Vector{} + (Element)inverse_factorials[F::terms];
+  for (int term = F::terms - 1; term >= 0; term--) series = series * rest + (Element)inverse_factorials[term];
+  return (Vector)((typename F::Bits)series + ((typename F::Bits)shifted << F::fraction));
+}
+
+/* ---- one cohort ---- */
+
+struct Cohort {
+  int64_t arms;
+  const Number *transitions;        /* [arms, states, actions, states], predicted */
+  const Number *true_rewards;       /* [policies, arms]: what each policy is really worth */
+  const Number *true_spend;         /* [policies, arms]: what it really spends, less the arm's cheapest */
+  const Number *rewards, *initial;  /* [arms, states], or [states] */
+  bool by_arm;                      /* which of the two */
+  double discount, temperature;
+  double left, widest, rounding;    /* of the budget: see Spending in mixtures/budgeted.py */
+  Number *loss, *gradient;          /* what goes out: a number, and [arms, states, actions, states] */
+
+  /* Worth is the return over the temperature, later the share of the mixture; lanes without an arm spend nothing. */
+  Block *coarse_worth, *coarse_spend;  /* [blocks, policies] */
+  Lanes *worth, *spend;                /* [blocks × parts, policies] */
+
+  int64_t blocks() const { return (arms + ARMS - 1) / ARMS; }
+  int arms_in(int64_t block) const { return arms - block * ARMS < ARMS ? (int)(arms - block * ARMS) : ARMS; }
+};
+
+/* A block's numbers, `stride` apart; 0 in lanes without an arm. */
+static inline Block load(const Number *first, int64_t stride, int count) {
+  Block values = {};
+  if (count == ARMS)
+    for (int arm = 0; arm < ARMS; arm++) values[arm] = first[arm * stride];
+  else
+    for (int arm = 0; arm < count; arm++) values[arm] = first[arm * stride];
+  return values;
+}
+
+/* ---- 1. returns: elimination along the tree of policies, depth first ---- */
+
+/* What is left of a block's arms once some states are eliminated: a row for each action in each state that is left, and
+   a last one for the first state's distribution; a column for each state that is left, and a last one for the reward
+   that accrues. */
+template <int states>
+struct Table {
+  static constexpr int rows = states * ACTIONS + 1, columns = states + 1;
+  Block entry[rows][columns];
+};
+
+/* One step down the tree, by an action in the first state that is left. The action's row, repeated until the state is
+   left, is made `visits` times and leads `onward`. */
+template <int states>
+struct Step {
+  Block visits, onward[states];
+  Table<states - 1> child;
+
+  Step(const Table<states> &table, int action) {
+    const Block *pivot = table.entry[action];
+    visits = 1 / (1 - pivot[0]);
+    for (int column = 0; column < states; column++) onward[column] = pivot[column + 1] * visits;
+    for (int row = 0; row < child.rows; row++) {
+      const Block *old = table.entry[ACTIONS + row];
+      for (int column = 0; column < states; column++)
+        child.entry[row][column] = old[column + 1] + old[0] * onward[column];
+    }
+  }
+};
+
+/* Threshold policies act in the first states and not in the others. */
+static inline bool is_policy(int last_action, int action) {
+  return POLICIES == 1 << STATES || last_action == 1 || action == 0;
+}
+
+/* The returns of the policies below a node, in order; gives back where the next policy's goes. */
+template <int states>
+static Block *returns_below(const Table<states> &table, int last_action, Block *returns) {
+  if constexpr (states == 0) {
+    *returns++ = table.entry[0][0];
+  } else {
+    for (int action = 0; action < ACTIONS; action++)
+      if (is_policy(last_action, action)) returns = returns_below(Step<states>(table, action).child, action, returns);
+  }
+  return returns;
+}
+
+/* The same backwards: from the weights of the returns below a node, those of its table. */
+template <int states>
+static const Block *weights_below(const Table<states> &table, int last_action, const Block *weights,
+                                  Table<states> *to_table) {
+  if constexpr (states == 0) {
+    to_table->entry[0][0] = *weights++;
+  } else {
+    *to_table = {};
+    for (int action = 0; action < ACTIONS; action++)
+      if (is_policy(last_action, action)) {
+        Step<states> step(table, action);
+        Table<states - 1> to_child;
+        weights = weights_below(step.child, action, weights, &to_child);
+        Block to_onward[states] = {}, *to_pivot = to_table->entry[action];
+        for (int row = 0; row < to_child.rows; row++) {
+          Block arriving = table.entry[ACTIONS + row][0], *to_row = to_table->entry[ACTIONS + row];
+          for (int column = 0; column < states; column++) {
+            to_row[column + 1] += to_child.entry[row][column];
+            to_row[0] += to_child.entry[row][column] * step.onward[column];
+            to_onward[column] += to_child.entry[row][column] * arriving;
+          }
+        }
+        for (int column = 0; column < states; column++) {
+          to_pivot[column + 1] = to_onward[column] * step.visits;
+          to_pivot[0] += to_pivot[column + 1] * step.onward[column];
+        }
+      }
+  }
+  return weights;
+}
+
+static inline Block per_state(const Cohort &cohort, const Number *values, int64_t block, int state) {
+  if (!cohort.by_arm) return Block{} + values[state];
+  return load(values + block * ARMS * STATES + state, STATES, cohort.arms_in(block));
+}
+
+/* The whole arm as a table. */
+static void fill_root(const Cohort &cohort, int64_t block, Table<STATES> *table) {
+  int64_t size = STATES * ACTIONS * STATES, first = block * ARMS;
+  int count = cohort.arms_in(block);
+  Number discount = (Number)cohort.discount;
+  for (int state = 0; state < STATES; state++) {
+    Block reward = per_state(cohort, cohort.rewards, block, state);
+    for (int row = state * ACTIONS; row < (state + 1) * ACTIONS; row++) {
+      for (int next = 0; next < STATES; next++)
+        table->entry[row][next] =
+            discount * load(cohort.transitions + first * size + row * STATES + next, size, count);
+      table->entry[row][STATES] = reward;
+    }
+    table->entry[STATES * ACTIONS][state] = per_state(cohort, cohort.initial, block, state);
+  }
+  table->entry[STATES * ACTIONS][STATES] = Block{};
+}
+
+/* Worth and spend of all arms; gives back what an average arm would pay for its dearest policy, as a unit of price. */
+static double fill_worth(Cohort &cohort) {
+  Lanes gain = {}, cost = {};
+  for (int64_t block = 0; block < cohort.blocks(); block++) {
+    Block *worth = cohort.coarse_worth + block * POLICIES, *spend = cohort.coarse_spend + block * POLICIES;
+    Table<STATES> root;
+    fill_root(cohort, block, &root);
+    returns_below(root, 1, worth);
+    Block most = worth[0], least = worth[0], dearest = {};
+    for (int policy = 0; policy < POLICIES; policy++) {
+      spend[policy] = load(cohort.true_spend + policy * cohort.arms + block * ARMS, 1, cohort.arms_in(block));
+      most = larger(most, worth[policy]);
+      least = -larger(-least, -worth[policy]);
+      dearest = larger(dearest, spend[policy]);
+    }
+    for (int part = 0; part < PARTS; part++) {
+      gain += widen(most, part) - widen(least, part);
+      cost += widen(dearest, part);
+      for (int policy = 0; policy < POLICIES; policy++) {
+        int64_t place = (block * PARTS + part) * POLICIES + policy;
+        cohort.spend[place] = widen(spend[policy], part);
+        cohort.worth[place] = widen(worth[policy], part) / cohort.temperature;
+        if (is_float) narrow(cohort.worth[place], &worth[policy], part);
+      }
+    }
+  }
+  double total = sum(cost);
+  return (sum(gain) + cohort.temperature * (double)cohort.arms) / (total > 0 ? total : 1);
+}
+
+/* ---- 2. the price ---- */
+
+/* The softmax of worth − price · spend, but for its divisor, which is given back; the main policy's is exactly 1. */
+template <class Vector, class Element>
+static inline Vector weigh(const Vector *worth, const Vector *spend, Element price, Vector *weights) {
+  Vector best = worth[0] - price * spend[0], total = {};
+  for (int policy = 0; policy < POLICIES; policy++) {
+    weights[policy] = worth[policy] - price * spend[policy];
+    best = larger(best, weights[policy]);
+  }
+  for (int policy = 0; policy < POLICIES; policy++) {
+    weights[policy] = exponential<Vector>(weights[policy] - best);
+    total += weights[policy];
+  }
+  return total;
+}
+
+/* Sums over arms: what is spent, and how fast that falls with the price over the temperature. */
+struct Spent {
+  Lanes mean, variance;
+};
+
+template <class Vector, class Element>
+static inline void spent_by(const Vector *worth, const Vector *spend, Element price, Vector *mean, Vector *variance) {
+  Vector weights[POLICIES], total = weigh(worth, spend, price, weights), first = {}, second = {};
+  for (int policy = 0; policy < POLICIES; policy++) first += weights[policy] * spend[policy];
+  *mean = first / total;
+  for (int policy = 0; policy < POLICIES; policy++) {
+    Vector centred = spend[policy] - *mean;
+    second += weights[policy] * centred * centred;
+  }
+  *variance = second / total;
+}
+
+static Spent spent_coarsely(const Cohort &cohort, double price) {
+  Spent spent = {};
+  for (int64_t block = 0; block < cohort.blocks(); block++) {
+    const Block *worth = cohort.coarse_worth + block * POLICIES, *spend = cohort.coarse_spend + block * POLICIES;
+    Block mean, variance;
+    spent_by(worth, spend, (Number)price, &mean, &variance);
+    for (int part = 0; part < PARTS; part++) {
+      spent.mean += widen(mean, part);
+      spent.variance += widen(variance, part);
+    }
+  }
+  return spent;
+}
+
+static Spent spent_exactly(const Cohort &cohort, double price) {
+  Spent spent = {};
+  for (int64_t part = 0; part < cohort.blocks() * PARTS; part++) {
+    Lanes mean, variance;
+    spent_by(cohort.worth + part * POLICIES, cohort.spend + part * POLICIES, price, &mean, &variance);
+    spent.mean += mean;
+    spent.variance += variance;
+  }
+  return spent;
+}
+
+/* Newton's method on the logarithm of the spend, in a bracket that grows until it holds the root: mixtures/price.py
+   says why. The price is 0 where the spend at 0 is within the budget. */
+static double find_price(const Cohort &cohort, Spent (*spent_at)(const Cohort &, double), double start, double unit,
+                         double tolerance, double noise) {
+  double budget = cohort.left, near = 2 * EPSILON * fmin(budget, cohort.widest);
+  double price = start, lower = 0, upper = INFINITY, lower_value = INFINITY, upper_value = -INFINITY;
+  double reach = 8 * unit, last_size = INFINITY, last_move = INFINITY;
+  for (int step = 0; step < 100; step++) {
+    Spent spent = spent_at(cohort, price / cohort.temperature);
+    double excess = sum(spent.mean) - budget, width = upper - lower;
+    if (fabs(excess) <= near || (excess <= 0 && price <= 0)) return price;
+    double value = log1p(excess / budget);
+    double newton = price + value * (excess + budget) * cohort.temperature / sum(spent.variance);
+    double move = fabs(newton - price);
+    if (value <= 0)
+      upper = price, upper_value = value;
+    else
+      lower = price, lower_value = value;
+    if (move <= tolerance + 2 * EPSILON * price || (move <= noise && move >= last_move / 2))
+      return fmin(fmax(newton, lower), upper);
+    if (upper - lower <= 2 * EPSILON * upper && isfinite(upper)) return upper;
+
+    bool trusted = newton > lower && newton < upper && fabs(value) <= last_size / 2;
+    bool open_ended = isinf(upper) || isinf(lower_value);
+    double next = newton;
+    if (open_ended && (isinf(upper) || !trusted)) { /* by Newton's step, but no farther than the reach */
+      double direction = isinf(upper) ? 1 : -1;
+      bool ahead = direction * (newton - price) > 0 && move < reach;
+      next = fmax(ahead ? newton : price + direction * reach, lower);
+    } else if (!trusted) { /* by the secant, kept off the ends; to the middle if the bracket did not halve */
+      double share = upper - lower <= width / 2 ? lower_value / (lower_value - upper_value) : 0.5;
+      next = lower + (upper - lower) * fmin(fmax(share, 0.05), 0.95);
+    }
+    if (fabs(next - price) >= reach / 2) reach *= 8;
+    last_size = trusted || open_ended ? fabs(value) : INFINITY;
+    last_move = move;
+    price = next;
+  }
+  return price;
+}
+
+/* float32 finds the price nearly, twice as fast; mostly a single step in double precision is then left. */
+static double price_of(const Cohort &cohort, double unit) {
+  double sharpness = cohort.temperature / (cohort.widest > 0 ? cohort.widest : 1), start = 0;
+  if (is_float) {
+    start = find_price(cohort, spent_coarsely, 0, unit, sharpness * pow(EPSILON, 0.25), sharpness * 0.05);
+    unit = sharpness;
+  }
+  return find_price(cohort, spent_exactly, isfinite(start) ? start : 0, unit, sharpness * sqrt(EPSILON),
+                    sharpness * pow(EPSILON, 0.6));
+}
+
+/* ---- 3. shares and loss ---- */
+
+struct Sums {
+  Lanes spent;     /* by the mixture */
+  Lanes value;     /* of the mixture, truly */
+  Lanes cheapest;  /* value of the cheapest policies, truly */
+  Lanes variance;  /* ⟨spend, J spend⟩, with J the Jacobian of the shares in the worth */
+  Lanes pull;      /* ⟨spend, J true rewards⟩ */
+};
+
+static void load_true_rewards(const Cohort &cohort, int64_t block, Block *rewards) {
+  for (int policy = 0; policy < POLICIES; policy++)
+    rewards[policy] = load(cohort.true_rewards + policy * cohort.arms + block * ARMS, 1, cohort.arms_in(block));
+}
+
+/* J times a direction, both of one part of a block. Less the main policy's direction, so that nothing cancels where one
+   share is nearly 1. */
+static inline void sway(const Lanes *shares, Lanes *direction) {
+  Lanes most = shares[0], origin = direction[0], mean = {};
+  for (int policy = 1; policy < POLICIES; policy++) {
+    origin = shares[policy] > most ? direction[policy] : origin;
+    most = larger(most, shares[policy]);
+  }
+  for (int policy = 0; policy < POLICIES; policy++) mean += shares[policy] * (direction[policy] - origin);
+  for (int policy = 0; policy < POLICIES; policy++)
+    direction[policy] = shares[policy] * ((direction[policy] - origin) - mean);
+}
+
+/* Replaces the worth of a part of a block by its shares. */
+static void fill_shares(Lanes *worth, const Lanes *spend, const Lanes *rewards, double price, Sums *sums) {
+  Lanes *shares = worth, swayed[POLICIES], cheap = {}, cheap_value = {}, origin = {};
+  Lanes total = weigh(worth, spend, price, shares);
+  for (int policy = 0; policy < POLICIES; policy++) {
+    origin = shares[policy] == 1.0 ? rewards[policy] : origin;
+    shares[policy] /= total;
+    swayed[policy] = spend[policy];
+    sums->spent += shares[policy] * spend[policy];
+    sums->value += shares[policy] * rewards[policy];
+    Lanes is_cheap = spend[policy] <= 0.0 ? Lanes{} + 1.0 : Lanes{};
+    cheap += is_cheap;
+    cheap_value += is_cheap * rewards[policy];
+  }
+  sums->cheapest += cheap_value / cheap;
+  sway(shares, swayed);
+  for (int policy = 0; policy < POLICIES; policy++) {
+    sums->variance += swayed[policy] * spend[policy];
+    sums->pull += swayed[policy] * (rewards[policy] - origin);
+  }
+}
+
+static Sums fill_all_shares(Cohort &cohort, double price, bool attainable) {
+  Sums sums = {};
+  for (int64_t block = 0; block < cohort.blocks(); block++) {
+    Block true_rewards[POLICIES];
+    load_true_rewards(cohort, block, true_rewards);
+    for (int part = 0; part < PARTS; part++) {
+      int64_t place = (block * PARTS + part) * POLICIES;
+      Lanes *worth = cohort.worth + place, *spend = cohort.spend + place, rewards[POLICIES];
+      for (int policy = 0; policy < POLICIES; policy++) {
+        rewards[policy] = widen(true_rewards[policy], part);
+        /* No price is high enough: the shares that they tend to. */
+        if (!attainable) worth[policy] = spend[policy] > 0.0 ? Lanes{} - 1e300 : worth[policy];
+      }
+      fill_shares(worth, spend, rewards, price, &sums);
+    }
+  }
+  return sums;
+}
+
+/* ---- 4. the gradient ---- */
+
+/* With `push`, how the price answers (Equation 12 by elimination: mixtures/budgeted.py). */
+static void fill_gradient(const Cohort &cohort, double push) {
+  double scale = cohort.discount / ((double)cohort.arms * cohort.temperature);
+  for (int64_t block = 0; block < cohort.blocks(); block++) {
+    Block weights[POLICIES];
+    load_true_rewards(cohort, block, weights);
+    for (int part = 0; part < PARTS; part++) {
+      int64_t place = (block * PARTS + part) * POLICIES;
+      Lanes swayed[POLICIES];
+      for (int policy = 0; policy < POLICIES; policy++)
+        swayed[policy] = push * cohort.spend[place + policy] - widen(weights[policy], part);
+      sway(cohort.worth + place, swayed);
+      for (int policy = 0; policy < POLICIES; policy++) narrow(scale * swayed[policy], &weights[policy], part);
+    }
+    Table<STATES> root, to_root;
+    fill_root(cohort, block, &root);
+    weights_below(root, 1, weights, &to_root);
+    int64_t size = STATES * ACTIONS * STATES;
+    for (int row = 0; row < STATES * ACTIONS; row++)
+      for (int next = 0; next < STATES; next++)
+        for (int arm = 0; arm < cohort.arms_in(block); arm++)
+          cohort.gradient[(block * ARMS + arm) * size + row * STATES + next] = to_root.entry[row][next][arm];
+  }
+}
+
+static void run(Cohort &cohort) {
+  double unit = fill_worth(cohort);
+  bool attainable = cohort.left >= -cohort.rounding && (cohort.left > 0 || cohort.widest <= 0);
+  cohort.left = fmax(cohort.left, 0);
+  double price = attainable ? price_of(cohort, unit) : 0;
+  Sums sums = fill_all_shares(cohort, price / cohort.temperature, attainable);
+
+  /* Rounding, or a search that failed, may leave the mixture over its budget: move it towards the cheapest policies. */
+  double excess = sum(sums.spent) - cohort.left, moved = excess > 0 ? excess / (excess + cohort.left) : 0;
+  double value = sum(sums.value) + moved * (sum(sums.cheapest) - sum(sums.value));
+  *cohort.loss = (Number)(-value / (double)cohort.arms);
+
+  double variance = sum(sums.variance);
+  fill_gradient(cohort, price > 0 && variance > 0 ? sum(sums.pull) / variance : 0);
+}
+
+/* ---- what XLA calls ---- */
+
+enum { TRANSITIONS, TRUE_REWARDS, TRUE_SPEND, KNOWN };
+enum { NUMBERS = 5 }; /* before the rewards and the first states in what is known */
+
+/* Where a cohort's numbers begin; leading axes are the batch's, and one of size 1 is shared by all of it. */
+static Number *of_cohort(void *buffer, const XLA_FFI_Buffer *batch, int64_t number) {
+  const XLA_FFI_Buffer *array = (XLA_FFI_Buffer *)buffer;
+  int64_t place = 0, stride = 1;
+  for (int64_t axis = array->rank - 1; axis >= 0; axis--) {
+    if (axis < batch->rank) {
+      if (array->dims[axis] > 1) place += number % batch->dims[axis] * stride;
+      number /= batch->dims[axis];
+    }
+    stride *= array->dims[axis];
+  }
+  return (Number *)array->data + place;
+}
+
+static XLA_FFI_Error *out_of_memory(const XLA_FFI_Api *api) {
+  XLA_FFI_Error_Create_Args error = {XLA_FFI_Error_Create_Args_STRUCT_SIZE, NULL,
+                                     "armwise: no memory for the returns of a cohort's policies.",
+                                     XLA_FFI_Error_Code_RESOURCE_EXHAUSTED};
+  return api->XLA_FFI_Error_Create(&error);
+}
+
+extern "C" XLA_FFI_Error *armwise_dec_dfl(XLA_FFI_CallFrame *frame) {
+  if (frame->extension_start && frame->extension_start->type == XLA_FFI_Extension_Metadata) {
+    XLA_FFI_Api_Version *version = &((XLA_FFI_Metadata_Extension *)frame->extension_start)->metadata->api_version;
+    version->major_version = XLA_FFI_API_MAJOR;
+    version->minor_version = XLA_FFI_API_MINOR;
+    return NULL;
+  }
+  void **inputs = frame->args.args, **outputs = frame->rets.rets;
+  const XLA_FFI_Buffer *batch = (XLA_FFI_Buffer *)outputs[0]; /* one loss for each cohort */
+  int64_t num_cohorts = 1;
+  for (int64_t axis = 0; axis < batch->rank; axis++) num_cohorts *= batch->dims[axis];
+
+  Cohort cohort = {};
+  cohort.arms = ((XLA_FFI_Buffer *)outputs[1])->dims[batch->rank];
+  int64_t known_size = ((XLA_FFI_Buffer *)inputs[KNOWN])->dims[batch->rank] - NUMBERS; /* of rewards and first states */
+  cohort.by_arm = known_size > 2 * STATES;
+  size_t entries = (size_t)cohort.blocks() * POLICIES;
+  void *memory = NULL;
+  if (posix_memalign(&memory, REGISTER, 2 * (1 + PARTS) * entries * REGISTER)) return out_of_memory(frame->api);
+  cohort.coarse_worth = (Block *)memory;
+  cohort.coarse_spend = cohort.coarse_worth + entries;
+  cohort.worth = (Lanes *)(cohort.coarse_spend + entries);
+  cohort.spend = cohort.worth + entries * PARTS;
+
+  for (int64_t number = 0; number < num_cohorts; number++) {
+    cohort.transitions = of_cohort(inputs[TRANSITIONS], batch, number);
+    cohort.true_rewards = of_cohort(inputs[TRUE_REWARDS], batch, number);
+    cohort.true_spend = of_cohort(inputs[TRUE_SPEND], batch, number);
+    const Number *known = of_cohort(inputs[KNOWN], batch, number);
+    cohort.discount = known[0];
+    cohort.temperature = known[1];
+    cohort.left = known[2];
+    cohort.widest = known[3];
+    cohort.rounding = known[4];
+    cohort.rewards = known + NUMBERS;
+    cohort.initial = cohort.rewards + known_size / 2;
+    cohort.loss = of_cohort(outputs[0], batch, number);
+    cohort.gradient = of_cohort(outputs[1], batch, number);
+    run(cohort);
+  }
+  free(memory);
+  return NULL;
+}

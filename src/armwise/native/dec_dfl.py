@@ -1,0 +1,61 @@
+"""The loss of Fast DEC-DFL and its gradient by one native call (``dec_dfl.cpp``)."""
+
+from functools import cache
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float
+
+from armwise.native.library import load
+
+_MOST_STATES = 8
+_MOST_POLICIES = 64
+_NUMBERS = {"float32": "float", "float64": "double"}
+
+
+class Inputs(NamedTuple):
+    """What the kernel takes, of one cohort and in one precision; its order is the kernel's."""
+
+    predicted_transitions: Float[Array, "arms states 2 states"]
+    true_rewards: Float[Array, "policies arms"]
+    true_spend: Float[Array, "policies arms"]  # less each arm's cheapest policy
+    # Discount and temperature; of the budget: left, widest, rounding (`mixtures/budgeted.py`); then the rewards and the
+    # first states, both `[arms, states]` or both `[states]`. One array: XLA picks each from all cohorts' in turn.
+    known: Float[Array, " numbers"]
+
+
+def is_available(dtype: jnp.dtype, num_states: int, num_actions: int, num_policies: int) -> bool:
+    """Whether there is a kernel for such arms on this machine; compiles it if need be."""
+    covered = (
+        num_actions == 2
+        and 2 <= num_states <= _MOST_STATES
+        and num_policies in (2**num_states, num_states + 1)
+        and num_policies <= _MOST_POLICIES
+    )
+    return covered and dtype.name in _NUMBERS and _register(dtype.name, num_states, num_policies)
+
+
+def loss_and_gradient(inputs: Inputs) -> tuple[Float[Array, ""], Float[Array, "arms states 2 states"]]:
+    """The loss and its gradient with respect to the predicted transitions, on a CPU; `vmap` for many cohorts."""
+    predicted = inputs.predicted_transitions
+    target = _target(predicted.dtype.name, predicted.shape[1], inputs.true_rewards.shape[0])
+    shapes = jax.ShapeDtypeStruct((), predicted.dtype), jax.ShapeDtypeStruct(predicted.shape, predicted.dtype)
+    loss, gradient = jax.ffi.ffi_call(target, shapes, vmap_method="expand_dims")(*inputs)
+    return loss, gradient
+
+
+@cache
+def _register(dtype: str, num_states: int, num_policies: int) -> bool:
+    """Make the kernel known to XLA, if it can be had."""
+    definitions = ("NUMBER", _NUMBERS[dtype]), ("STATES", str(num_states)), ("POLICIES", str(num_policies))
+    library = load("dec_dfl.cpp", definitions)
+    if library is None:
+        return False
+    capsule = jax.ffi.pycapsule(library.armwise_dec_dfl)
+    jax.ffi.register_ffi_target(_target(dtype, num_states, num_policies), capsule, platform="cpu")
+    return True
+
+
+def _target(dtype: str, num_states: int, num_policies: int) -> str:
+    return f"armwise_dec_dfl_{dtype}_{num_states}_{num_policies}"

@@ -1,0 +1,186 @@
+"""The kernel against the same loss computed with JAX, which other tests hold to independent oracles."""
+
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import armwise as aw
+from armwise.losses import dec_dfl
+from armwise.native import is_available
+from tests.oracles import random_transitions
+
+SHAPES = [(1, 2, "all"), (33, 2, "all"), (9, 3, "threshold"), (17, 4, "all")]  # arms, states, policies
+
+pytestmark = pytest.mark.skipif(
+    not is_available(np.dtype("float64"), 2, 2, 4), reason="needs a C++ compiler, and ARMWISE_NATIVE not to be 0"
+)
+
+
+@cache
+def paths(policies):
+    """Value and gradient by the kernel and with JAX; compiled once for all numbers."""
+
+    def of(function):
+        def value(predicted, prepared, temperature):
+            return function(aw.DecDFL(aw.EntropyMixture(temperature), policies=policies), predicted, prepared)
+
+        return jax.jit(jax.value_and_grad(value))
+
+    def by_kernel(loss, predicted, prepared):
+        assert dec_dfl._has_kernel(loss, predicted, prepared)
+        return loss(predicted, prepared)
+
+    return of(by_kernel), of(dec_dfl._by_solution)
+
+
+def problem_of(seed, kind, shape, discount, share):
+    """A cohort whose budget is a share of what all of its arms can spend."""
+    arms, states, policies = shape
+    rng = np.random.default_rng(seed)
+    true, predicted = random_transitions(rng, "dense", arms, states), random_transitions(rng, kind, arms, states)
+    problem = aw.Problem(rewards=rng.random((arms, states)), discount=discount, costs=(0.0, 1.5))
+    prepared = aw.DecDFL(aw.EntropyMixture(1.0), policies=policies).prepare(true, problem, 1.5 * arms * share)
+    return jnp.asarray(predicted), prepared
+
+
+def narrow(tree):
+    return jax.tree.map(lambda leaf: leaf.astype(np.float32), tree)
+
+
+def check_equal(found, expected, epsilon, temperature, discount):
+    """Equal up to what rounding a return does to a share, and a share to the price.
+
+    If one arm alone is undecided, the budget binds it too, and gradients are sums that cancel down to rounding errors.
+    """
+    (value, gradient), (expected_value, slope) = found, expected
+    conditioning = 1 / ((1 - discount) * temperature)
+    np.testing.assert_allclose(value, expected_value, rtol=epsilon * (100 + 5 * conditioning))
+    noise = 50 * epsilon * conditioning / (1 - discount)
+    largest = np.abs(slope).max()
+    np.testing.assert_allclose(gradient, slope, rtol=0, atol=epsilon * (1e4 + 500 * conditioning) * largest + noise)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    kind=st.sampled_from(["dense", "skewed", "sparse", "deterministic"]),
+    shape=st.sampled_from(SHAPES),
+    temperature=st.floats(-3, 2).map(lambda power: 10**power),
+    share=st.floats(-6, 1).map(lambda power: 10**power),
+    discount=st.sampled_from([0.0, 0.5, 0.9, 0.999]),
+)
+@example(seed=0, kind="dense", shape=SHAPES[1], temperature=0.001, share=1e-6, discount=0.999)
+@example(seed=0, kind="dense", shape=SHAPES[1], temperature=100.0, share=1e-6, discount=0.999)
+@example(seed=0, kind="dense", shape=SHAPES[3], temperature=0.001, share=0.1, discount=0.999)
+def test_equals_jax_in_both_precisions(seed, kind, shape, temperature, share, discount):
+    predicted, prepared = problem_of(seed, kind, shape, discount, share)
+    by_kernel, with_jax = paths(shape[2])
+    expected = with_jax(predicted, prepared, temperature)
+    check_equal(by_kernel(predicted, prepared, temperature), expected, 2**-52, temperature, discount)
+    # In float32 the problem itself is rounded, 1 − discount above all.
+    single = by_kernel(*narrow((predicted, prepared)), np.float32(temperature))
+    assert single[0].dtype == single[1].dtype == np.float32
+    check_equal(single, expected, 2**-23 * (1 + 0.05 / (1 - discount)), temperature, discount)
+
+
+def test_equal_returns_share_equally():
+    """No policy gains anything, so every arm mixes evenly at price 0, and all prices are worth the same."""
+    predicted, prepared = problem_of(0, "dense", (20, 2, "all"), 0.9, 10)
+    value, _ = paths("all")[0](jnp.full_like(predicted, 0.5), prepared, 0.1)
+    assert float(value) == pytest.approx(-float(prepared.rewards.mean(axis=0).mean()), rel=1e-12)
+
+
+def test_many_arms_in_float32():
+    shape, share, temperature = (200_003, 2, "all"), 0.05, 0.01
+    predicted, prepared = problem_of(3, "dense", shape, 0.9, share)
+    expected, slope = paths("all")[1](predicted, prepared, temperature)
+    value, gradient = paths("all")[0](*narrow((predicted, prepared)), np.float32(temperature))
+    np.testing.assert_allclose(value, expected, rtol=1e-6)
+    np.testing.assert_allclose(gradient, slope, rtol=0, atol=1e-3 * np.abs(slope).max())
+
+
+@pytest.mark.parametrize("budget", [0.0, 1e-12])
+def test_a_budget_out_of_reach_is_the_cheapest_policies(budget):
+    """As with JAX: the status says so, the loss is that of the limit."""
+    predicted, prepared = problem_of(1, "dense", SHAPES[1], 0.9, budget)
+    (value, gradient), (expected, slope) = (path(predicted, prepared, 0.1) for path in paths("all"))
+    np.testing.assert_allclose(value, expected, rtol=1e-12)
+    np.testing.assert_allclose(gradient, slope, rtol=1e-9, atol=1e-9)
+
+
+def test_nan_is_passed_on():
+    predicted, prepared = problem_of(1, "dense", SHAPES[1], 0.9, 0.1)
+    value, gradient = paths("all")[0](predicted.at[3, 0, 0, 0].set(jnp.nan), prepared, 0.1)
+    assert jnp.isnan(value)
+    assert jnp.isnan(gradient).any()
+
+
+def test_a_batch_is_its_cohorts_to_the_last_bit():
+    cohorts = [problem_of(seed, "dense", SHAPES[1], 0.9, 0.1) for seed in range(3)]
+    predicted, prepared = jax.tree.map(lambda *leaves: jnp.stack(leaves), *cohorts)
+    temperatures = jnp.array([0.05, 0.5])
+
+    def of(predicted, prepared, temperature):
+        return jax.value_and_grad(aw.DecDFL(aw.EntropyMixture(temperature)))(predicted, prepared)
+
+    over_cohorts = jax.vmap(of, in_axes=(0, 0, None))
+    batched = jax.jit(jax.vmap(over_cohorts, in_axes=(None, None, 0)))(predicted, prepared, temperatures)
+    for i, temperature in enumerate(temperatures):
+        for j, cohort in enumerate(cohorts):
+            value, gradient = paths("all")[0](*cohort, temperature)
+            np.testing.assert_array_equal(batched[0][i, j], value)
+            np.testing.assert_array_equal(batched[1][i, j], gradient)
+
+
+def test_arms_that_share_rewards_and_first_states(rng):
+    true, predicted = (random_transitions(rng, "dense", 20, 3) for _ in range(2))
+    problem = aw.Problem(rewards=[0.0, 0.3, 1.0], initial=rng.dirichlet(np.ones(3), 20))
+    prepared = aw.DecDFL(aw.EntropyMixture(0.1)).prepare(true, problem, 2)
+    found, expected = (path(jnp.asarray(predicted), prepared, 0.1) for path in paths("all"))
+    check_equal(found, expected, 2**-52, 0.1, 0.9)
+
+
+def test_gradients_of_everything_else_are_those_of_jax():
+    """The kernel has only the predictions' gradient; asked for another, it leaves the work to JAX."""
+    predicted, prepared = problem_of(2, "dense", SHAPES[1], 0.9, 0.1)
+
+    def of(function):
+        def value(temperature, predicted, prepared):
+            return function(aw.DecDFL(aw.EntropyMixture(temperature)), predicted, prepared)
+
+        return jax.jit(jax.grad(value, argnums=(0, 1, 2)))(0.1, predicted, prepared)
+
+    found, expected = of(lambda loss, *given: loss(*given)), of(dec_dfl._by_solution)
+    assert float(found[0]) != 0
+    jax.tree.map(lambda one, other: np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12), found, expected)
+
+
+def test_settings_without_a_kernel_are_left_to_jax(rng):
+    """Another constraint, other actions, values that are there to see, mixed precisions: all still work."""
+    true = random_transitions(rng, "dense", 5, 2)
+    three = random_transitions(rng, "dense", 5, 2, num_actions=3)
+    entropy = aw.EntropyMixture(0.1)
+    for loss, transitions, costs in (
+        (aw.DecDFL(entropy, constraint="predicted"), true, (0, 1)),
+        (aw.DecDFL(aw.QuadraticMixture(0.1)), true, (0, 1)),
+        (aw.DecDFL(entropy), three, (0, 1, 2)),
+    ):
+        prepared = loss.prepare(transitions, aw.Problem(costs=costs), 1)
+        values = []
+        jax.jit(lambda x: values.append(dec_dfl._has_kernel(loss, x, prepared)) or loss(x, prepared))(transitions)  # noqa: B023
+        assert values == [False]
+    loss = aw.DecDFL(entropy)
+    prepared = loss.prepare(true, aw.Problem(), 1)
+    assert not dec_dfl._has_kernel(loss, true, prepared)
+    assert jnp.isfinite(jax.jit(loss)(true.astype(np.float32), prepared))
+
+
+def test_predictions_for_other_arms_are_refused_inside_jit(rng):
+    loss = aw.DecDFL(aw.EntropyMixture(0.1))
+    prepared = loss.prepare(random_transitions(rng, "dense", 5, 2), aw.Problem(), 1)
+    with pytest.raises(aw.InvalidInputError, match=r"returns of predicted_transitions has the shape \[4, 4\]"):
+        jax.jit(loss)(random_transitions(rng, "dense", 4, 2), prepared)
