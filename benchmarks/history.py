@@ -50,7 +50,7 @@ STEPS = (
         "single careful step is left",
         "16 kernels of 78; 5 µs less in two; one evaluation of six",
     ),
-    Step("", "now", ""),
+    Step("", "now: one native kernel (`src/armwise/native`)", "4 µs and 25 µs of a step for the kernel"),
 )
 
 
