@@ -101,6 +101,9 @@ def _envelope(
     """
     start = jnp.argmax(jnp.where(spend <= cheapest[:, None], rewards, -jnp.inf), axis=1)
     num_arms, num_steps = spend.shape[0], spend.shape[1] - 1
+    nothing = jnp.zeros((num_steps, num_arms), spend.dtype)
+    if num_steps == 0:  # JAX does not write into an array of no rows, even in a loop that never runs
+        return _Envelope(start[:, None], nothing.T, nothing.T)
 
     def under_way(state: _Walk) -> Bool[Array, ""]:
         return (state.step < num_steps) & jnp.any(state.efficiency > 0)
@@ -115,7 +118,6 @@ def _envelope(
         )
         return _Walk(row + 1, following, efficiency, passed)
 
-    nothing = jnp.zeros((num_steps, num_arms), spend.dtype)
     passed = _Envelope(jnp.zeros((num_steps, num_arms), start.dtype), nothing, nothing)
     end = lax.while_loop(under_way, advance, _Walk(jnp.zeros((), int), start, jnp.full_like(cheapest, jnp.inf), passed))
     arrived = jnp.arange(num_steps)[:, None] >= end.step
