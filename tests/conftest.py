@@ -19,6 +19,13 @@ settings.register_profile("armwise", deadline=None, derandomize=True, max_exampl
 settings.load_profile("armwise")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def forget_compiled_programs() -> Iterator[None]:
+    """Each compiled program holds some of the memory maps that a process may have, and the whole suite needs too many."""
+    yield
+    jax.clear_caches()
+
+
 @pytest.fixture
 def user_precision() -> Iterator[None]:
     """Run the test in float32, as armwise runs for its users."""
