@@ -26,7 +26,7 @@ format: $(VENV)/dev ## let ruff lay out the code
 	$(RUN) -m ruff format
 
 bench: $(VENV)/bench ## measure, side by side with peers, and rewrite results, README and docs; FULL=1 takes longer
-	for name in rmab mixtures losses training growth plan startup history; do \
+	for name in rmab mixtures losses training growth plan startup history $(if $(FULL),states simulation); do \
 	  $(RUN) -m benchmarks.$$name $(if $(FULL),--full) || exit 1; \
 	done
 	$(RUN) -m benchmarks.figure
