@@ -26,9 +26,10 @@ format: $(VENV)/dev ## let ruff lay out the code
 	$(RUN) -m ruff format
 
 bench: $(VENV)/bench ## measure, side by side with peers, and rewrite results, README and docs; FULL=1 takes longer
-	for name in rmab mixtures losses training growth plan startup history $(if $(FULL),states simulation); do \
+	for name in rmab mixtures losses training growth plan startup history; do \
 	  $(RUN) -m benchmarks.$$name $(if $(FULL),--full) || exit 1; \
 	done
+	$(if $(FULL),$(RUN) -m benchmarks.states && $(RUN) -m benchmarks.simulation)
 	$(RUN) -m benchmarks.figure
 	$(RUN) -m benchmarks.pages
 
