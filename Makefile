@@ -14,7 +14,7 @@ demo: $(VENV)/core ## a simulated programme, from raw files to a call list and a
 	$(RUN) -m armwise demo
 
 test: $(VENV)/dev ## run the tests, the docstrings' examples and the README's
-	$(RUN) -m pytest
+	$(RUN) -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile
 
 lint: $(VENV)/dev ## ruff and mypy, both clean
 	$(RUN) -m ruff check

@@ -24,7 +24,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from armwise.errors import InvalidInputError
-from armwise.rmab.checks import ArrayLike, check_transitions
+from armwise.rmab.checks import ArrayLike, as_int_array, check_transitions
 from armwise.rmab.elimination import LARGEST_WRITTEN_OUT, solve
 from armwise.rmab.policies import are_all_policies, check_policies
 from armwise.rmab.policy_tree import FEWEST_STATES, all_policy_returns
@@ -64,7 +64,7 @@ def policy_returns(
     """
     array = check_transitions(transitions)
     check_fits(problem, array)
-    if np.ndim(policies) == 3:
+    if as_int_array("policies", policies).ndim == 3:
         return _returns(array, problem, _check_own_policies(policies, array))
     chosen = check_policies(policies, array.shape[1], array.shape[2], "policy")
     if array.shape[1] >= FEWEST_STATES and are_all_policies(policies, array.shape[1], array.shape[2]):
