@@ -21,7 +21,7 @@ settings.load_profile("armwise")
 
 @pytest.fixture(scope="module", autouse=True)
 def forget_compiled_programs() -> Iterator[None]:
-    """Each compiled program holds some of the memory maps that a process may have, and the whole suite needs too many."""
+    """Each compiled program holds some of the memory maps that a process may have; the whole suite needs too many."""
     yield
     jax.clear_caches()
 
