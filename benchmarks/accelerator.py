@@ -18,7 +18,7 @@ import jax.numpy as jnp
 
 import armwise as aw
 from armwise.data import Cohorts
-from armwise.rmab.draws import arm_words, uniforms
+from benchmarks.draws import draws_alone
 from benchmarks.epochs import FAST, LOSSES, MSE, SHAPES, cohorts, first_model, many_runs, one_run
 from benchmarks.harness import Row, Timing, arguments, measure, report
 
@@ -130,7 +130,7 @@ def joint_rows(num_states: int, trajectories: int) -> list[Row]:
     )
     arguments = (jax.random.key(1), predicted, true, problem, data.budget, trajectories)
     quality = measure(lambda: aw.joint_decision_quality(*arguments), repeats=5)
-    draws = measure(draws_alone(num_cohorts * num_arms, trajectories, horizon), jax.random.key(2), repeats=5)
+    draws = measure(draws_alone(num_cohorts * num_arms, trajectories, horizon), jax.random.key(2)[None], repeats=5)
     size = f"{num_cohorts} cohorts × {num_arms} arms × {trajectories:,} trajectories, {num_states} states"
     rows = []
     for what, timing, number in (("joint evaluation, three policies", quality, 3), ("random numbers of one", draws, 1)):
@@ -138,17 +138,6 @@ def joint_rows(num_states: int, trajectories: int) -> list[Row]:
         figure = f"{speed / 1e6:,.0f} million arm-steps a second"
         rows.append(Row(what, size, timing, figure, number == 3, {"arm_steps_a_second": speed}))
     return rows
-
-
-def draws_alone(num_arms: int, trajectories: int, horizon: int) -> Callable[[jax.Array], jax.Array]:
-    """The random numbers of a simulation, drawn step by step and not stored."""
-    pairs, ids = jnp.arange(trajectories // 2, dtype=jnp.uint32), jnp.arange(num_arms, dtype=jnp.uint32)
-
-    def draw(key: jax.Array) -> jax.Array:
-        words, steps = arm_words(key, ids), jnp.arange(horizon, dtype=jnp.uint32)
-        return jax.lax.map(lambda step: uniforms(words, pairs, step, jnp.dtype(jnp.float32)).max(), steps).max()
-
-    return jax.jit(draw)
 
 
 def all_rows(given: argparse.Namespace) -> Iterator[Row]:

@@ -13,9 +13,10 @@ import numpy as np
 
 import armwise as aw
 from armwise.data import Cohorts, Features
+from armwise.experiments.times import compiled_epochs
 from armwise.models import Linear
 from armwise.training import TrainConfig
-from armwise.training.engine import advance_many, advance_one, make_material
+from armwise.training.engine import advance_many, make_material
 from armwise.training.run import Run, State, first_state
 
 # Training cohorts, arms, states, budget, categorical features, numeric features.
@@ -64,13 +65,9 @@ def first_model(data: Cohorts) -> Linear:
 
 def one_run(data: Cohorts, loss: aw.Loss, num_epochs: int) -> Callable[[], State]:
     """A function that trains one model for so many epochs."""
-    config, states = TrainConfig(num_epochs=num_epochs), data.true_transitions.shape[-1]
-    weights, frozen = eqx.partition(first_model(data), eqx.is_inexact_array)
-    material = make_material(data, [loss], frozen, aw.Problem(num_states=states), config)
-    numbers = jnp.arange(data.num_cohorts)
-    run = Run(jax.random.key(1), jnp.float32(1e-2), jnp.zeros((), int), numbers, numbers[:0])
-    state, last = first_state(weights, config), jnp.asarray(num_epochs)
-    return lambda: advance_one(state, run, material, config, last)
+    problem = aw.Problem(num_states=data.true_transitions.shape[-1])
+    epochs = compiled_epochs(loss, data, first_model(data), problem, most=num_epochs)
+    return lambda: epochs(num_epochs)
 
 
 def many_runs(data: Cohorts, loss: aw.Loss, num_epochs: int, num_runs: int) -> Callable[[], State]:

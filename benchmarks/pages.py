@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from benchmarks import goals, history, page
+from benchmarks import goals, history, stored
 from benchmarks.harness import RESULTS, cells, line, load, origin, paper_cell, rows_of, seconds, table
 
 ROOT = Path(__file__).parents[1]
@@ -18,7 +18,6 @@ PAGES = (ROOT / "README.md", ROOT / "docs" / "performance.md")
 TITLES = {
     "training": "Training epochs, model and Adam included",
     "growth": "Growth, and runs side by side",
-    "states": "Many states",
     "rmab": "The bandit core",
     "mixtures": "Decision layers, forward and backward",
     "losses": "A gradient step of each loss",
@@ -105,8 +104,8 @@ SECTIONS: dict[str, Callable[[], str]] = {
     "native": native,
     "profiles": profiles,
     "tried": tried,
-    "states-quality": partial(page.section, "states-quality"),
-    "joint-evaluation": partial(page.section, "joint-evaluation"),
+    "states-quality": partial(stored.section, "states-quality"),
+    "joint-evaluation": partial(stored.section, "joint-evaluation"),
 }
 
 

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 import armwise as aw
-from armwise.rmab.draws import arm_words, uniforms
+from benchmarks.draws import draws_alone
 from benchmarks.harness import Row, arguments, measure, report, seconds
 from benchmarks.whittle import random_transitions, whittle_rows
 
@@ -52,23 +52,11 @@ def simulation_rows(num_states: int, num_cohorts: int = 60, num_arms: int = 100,
 
         return jax.lax.map(one, (keys, cohorts, indices))
 
-    @jax.jit
-    def draw(keys: jax.Array) -> jax.Array:
-        """Only the random numbers of the same simulation."""
-        pairs, ids = jnp.arange(trajectories // 2, dtype=jnp.uint32), jnp.arange(num_arms, dtype=jnp.uint32)
-
-        def one(key: jax.Array) -> jax.Array:
-            words = arm_words(key, ids)
-            draws = jax.lax.map(
-                lambda step: uniforms(words, pairs, step, jnp.dtype(jnp.float32)).max(),
-                jnp.arange(horizon, dtype=jnp.uint32),
-            )
-            return draws.max()
-
-        return jax.lax.map(one, keys)
-
     arm_steps = num_cohorts * num_arms * trajectories * horizon
-    timings = measure(simulate, keys, cohorts, indices, repeats=5), measure(draw, keys, repeats=5)
+    timings = (
+        measure(simulate, keys, cohorts, indices, repeats=5),
+        measure(draws_alone(num_arms, trajectories, horizon), keys, repeats=5),
+    )
     shape = f"{num_cohorts} cohorts × {num_arms} arms × {trajectories:,} trajectories × {horizon} steps"
     size = f"{shape}, {num_states} states"
     rows = []

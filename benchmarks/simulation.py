@@ -13,8 +13,8 @@ import numpy as np
 
 import armwise as aw
 from armwise.rmab import choices, rollout
-from armwise.rmab.draws import arm_words, uniforms
-from benchmarks import page
+from benchmarks import stored
+from benchmarks.draws import draws_alone
 
 COMMAND = "python -m benchmarks.simulation"
 STATES, NUM_COHORTS, NUM_ARMS, NUM_TRAJECTORIES, HORIZON, BUDGET = (2, 3, 5, 10), 2, 100, 1000, 66, 10
@@ -60,27 +60,13 @@ def simulation(num_states: int) -> dict[str, float]:
     return found
 
 
-def draws_alone() -> float:
-    pairs, ids = jnp.arange(NUM_TRAJECTORIES // 2, dtype=jnp.uint32), jnp.arange(NUM_ARMS, dtype=jnp.uint32)
-
-    @jax.jit
-    def draw(keys: jax.Array) -> jax.Array:
-        def one(key: jax.Array) -> jax.Array:
-            words = arm_words(key, ids)
-            steps = jnp.arange(HORIZON, dtype=jnp.uint32)
-            return jax.lax.map(lambda step: uniforms(words, pairs, step, jnp.dtype(jnp.float32)).max(), steps).max()
-
-        return jax.lax.map(one, keys)
-
-    return nanoseconds(draw, jax.random.split(jax.random.key(1), NUM_COHORTS))
-
-
 def main() -> None:
     raw = {str(num_states): simulation(num_states) for num_states in STATES}
-    raw["random numbers alone"] = {"as chosen": draws_alone()}
+    keys = jax.random.split(jax.random.key(1), NUM_COHORTS)
+    raw["random numbers alone"] = {"as chosen": nanoseconds(draws_alone(NUM_ARMS, NUM_TRAJECTORIES, HORIZON), keys)}
     rows = [[what, *(f"{found[way]:.1f}" if way in found else "" for way in WAYS)] for what, found in raw.items()]
-    page.keep("joint-evaluation", COMMAND, ["states", *WAYS], rows, raw)
-    print(page.section("joint-evaluation"))
+    stored.keep("joint-evaluation", COMMAND, ["states", *WAYS], rows, raw)
+    print(stored.section("joint-evaluation"))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ settings.load_profile("armwise")
 
 @pytest.fixture(scope="module", autouse=True)
 def forget_compiled_programs() -> Iterator[None]:
-    """Each compiled program holds some of the memory maps that a process may have; the whole suite needs too many."""
+    """A process that kept the whole suite's programs was aborted while it compiled one more."""
     yield
     jax.clear_caches()
 

@@ -17,6 +17,8 @@ from armwise.errors import InvalidInputError
 from armwise.rmab.checks import check_count
 
 Transitions = Float[Array, "arms states actions states"]
+Levels = tuple[int, ...]  # how many each category has
+Codes = Integer[Array, "arms categorical"]
 
 # Arms whose one-hot rows are written out at a time: within a core's cache, or enough to fill an accelerator.
 _CPU_BLOCK = 1024
@@ -56,9 +58,7 @@ class FeatureLayer(eqx.Module):
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
-def look_up(
-    levels: tuple[int, ...], table: Float[Array, "levels outputs"], codes: Integer[Array, "arms categorical"]
-) -> Float[Array, "arms outputs"]:
+def look_up(levels: Levels, table: Float[Array, "levels outputs"], codes: Codes) -> Float[Array, "arms outputs"]:
     """The sum, over an arm's categories, of the rows of the table that its codes select.
 
     Args:
@@ -97,10 +97,6 @@ def _look_up_backward(levels, codes, cotangent):  # type: ignore[no-untyped-def]
 
 
 look_up.defvjp(_look_up_forward, _look_up_backward)
-
-
-Levels = tuple[int, ...]
-Codes = Integer[Array, "arms categorical"]
 
 
 def _hot_transpose_times(
