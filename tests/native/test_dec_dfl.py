@@ -32,7 +32,7 @@ def paths(policies):
         return jax.jit(jax.value_and_grad(value))
 
     def by_kernel(loss, predicted, prepared):
-        assert dec_dfl._has_kernel(loss, predicted, prepared)
+        assert dec_dfl._is_one_call(loss, predicted, prepared)
         return loss(predicted, prepared)
 
     return of(by_kernel), of(dec_dfl._by_solution)
@@ -171,11 +171,11 @@ def test_settings_without_a_kernel_are_left_to_jax(rng):
     ):
         prepared = loss.prepare(transitions, aw.Problem(costs=costs), 1)
         values = []
-        jax.jit(lambda x: values.append(dec_dfl._has_kernel(loss, x, prepared)) or loss(x, prepared))(transitions)  # noqa: B023
+        jax.jit(lambda x: values.append(dec_dfl._is_one_call(loss, x, prepared)) or loss(x, prepared))(transitions)  # noqa: B023
         assert values == [False]
     loss = aw.DecDFL(entropy)
     prepared = loss.prepare(true, aw.Problem(), 1)
-    assert not dec_dfl._has_kernel(loss, true, prepared)
+    assert not dec_dfl._is_one_call(loss, true, prepared)
     assert jnp.isfinite(jax.jit(loss)(true.astype(np.float32), prepared))
 
 

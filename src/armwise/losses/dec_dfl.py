@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int32, PRNGKeyArray
+import numpy as np
+from jaxtyping import Array, Float, Int, Int32, PRNGKeyArray
 
 from armwise import native
 from armwise.errors import InvalidInputError
+from armwise.losses import by_rows
 from armwise.losses.loss import Loss, check_prepared, check_same_shape
 from armwise.mixtures import EntropyMixture, Mixture, MixtureSolution
 from armwise.rmab import Problem, all_policies, policy_returns, threshold_policies
@@ -121,7 +123,7 @@ class DecDFL(Loss):
         """The negative mean return, under the true transitions, of what the predictions choose."""
         del key
         check_prepared(prepared, PreparedReturns, self)
-        value = _one_call if _has_kernel(self, predicted_transitions, prepared) else _by_solution
+        value = _one_call if _is_one_call(self, predicted_transitions, prepared) else _by_solution
         return value(self, predicted_transitions, prepared)
 
     def solve(self, predicted_transitions: ArrayLike, prepared: PreparedReturns) -> MixtureSolution:
@@ -151,35 +153,55 @@ def _by_solution(loss: DecDFL, predicted_transitions: ArrayLike, prepared: Prepa
     return -jnp.mean(jnp.sum(solution.mixture.T * prepared.rewards, axis=0))
 
 
-def _has_kernel(loss: DecDFL, predicted_transitions: ArrayLike, prepared: PreparedReturns) -> bool:
-    """Whether the loss can be had by one native call: inside `jit`, `vmap` or `grad`, where it matters, and on a CPU.
+def _is_one_call(loss: DecDFL, predicted_transitions: ArrayLike, prepared: PreparedReturns) -> bool:
+    """Whether value and gradient can be had at once: inside `jit`, `vmap` or `grad`, where it matters.
 
-    Outside, values can be looked at and a problem without a solution is an error, which is for `solve` to raise.
+    On a CPU by a native kernel, on an accelerator row by row. Outside, values can be looked at and a problem without a
+    solution is an error, which is for `solve` to raise.
     """
-    if not isinstance(predicted_transitions, jax.core.Tracer) or jax.default_backend() != "cpu":
+    if not isinstance(predicted_transitions, jax.core.Tracer):
         return False
     if not (isinstance(loss.mixture, EntropyMixture) and loss.constraint == "true"):
         return False
-    if prepared.places is not None or prepared.unit is not None:  # the kernel has no such policies, and no such unit
+    if prepared.places is not None or prepared.unit is not None:  # neither has such policies, or such a unit
         return False
     shape, dtype = predicted_transitions.shape, predicted_transitions.dtype
     policies, arms = prepared.rewards.shape
     fits = len(shape) == 4 and shape == (arms, prepared.problem.num_states, len(prepared.problem.costs), shape[1])
-    return fits and prepared.rewards.dtype == dtype and native.is_available(dtype, shape[1], shape[2], policies)
+    if not (fits and prepared.rewards.dtype == dtype):
+        return False
+    if jax.default_backend() == "cpu":
+        return native.is_available(dtype, shape[1], shape[2], policies)
+    return policies <= by_rows.MOST_POLICIES
 
 
 @jax.custom_vjp
 def _one_call(loss: DecDFL, predicted: Float[Array, "..."], prepared: PreparedReturns) -> Float[Array, ""]:
-    """The loss by a native call, which computes the gradient with it."""
+    """The loss by a call that computes the gradient with it."""
     return _value_and_gradient(loss, predicted, prepared)[0]
 
 
 def _value_and_gradient(loss: DecDFL, predicted: Array, prepared: PreparedReturns) -> tuple[Array, Array]:
-    def by_kernel(loss: DecDFL, predicted: Array, prepared: PreparedReturns) -> tuple[Array, Array]:
-        return native.loss_and_gradient(_kernel_inputs(loss, predicted, prepared))
+    few = len(prepared.rewards) <= by_rows.MOST_POLICIES
+    elsewhere = _by_rows if few else jax.value_and_grad(_by_solution, argnums=1)
+    return jax.lax.platform_dependent(loss, predicted, prepared, cpu=_by_kernel, default=elsewhere)
 
-    return jax.lax.platform_dependent(
-        loss, predicted, prepared, cpu=by_kernel, default=jax.value_and_grad(_by_solution, argnums=1)
+
+def _by_kernel(loss: DecDFL, predicted: Array, prepared: PreparedReturns) -> tuple[Array, Array]:
+    value, gradient = native.loss_and_gradient(_kernel_inputs(loss, predicted, prepared))
+    return value, jnp.moveaxis(gradient, -1, 0)
+
+
+def _by_rows(loss: DecDFL, predicted: Array, prepared: PreparedReturns) -> tuple[Array, Array]:
+    assert isinstance(loss.mixture, EntropyMixture)
+    policies = policies_of(loss.policies, *predicted.shape[1:3])
+    return by_rows.loss_and_gradient(
+        predicted,
+        prepared.rewards,
+        jax.tree.map(lambda known: known.astype(predicted.dtype), prepared.measured),
+        jnp.asarray(loss.mixture.temperature, predicted.dtype),
+        prepared.problem,
+        policies,
     )
 
 
@@ -187,10 +209,10 @@ def _kernel_inputs(loss: DecDFL, predicted: Array, prepared: PreparedReturns) ->
     mixture, problem, measured = loss.mixture, prepared.problem, prepared.measured
     assert isinstance(mixture, EntropyMixture)
     numbers = [problem.discount, mixture.temperature, measured.left, measured.widest, measured.rounding]
-    per_state = jnp.broadcast_arrays(problem.rewards, problem.initial)
+    per_state = (value.T for value in jnp.broadcast_arrays(problem.rewards, problem.initial))
     known = [jnp.asarray(value, predicted.dtype).reshape(-1) for value in (*numbers, *per_state)]
     spend = measured.spend.astype(predicted.dtype)
-    return native.Inputs(predicted, prepared.rewards, spend, jnp.concatenate(known))
+    return native.Inputs(jnp.moveaxis(predicted, 0, -1), prepared.rewards, spend, jnp.concatenate(known))
 
 
 def _forward(loss, predicted, prepared):  # type: ignore[no-untyped-def]
@@ -227,6 +249,9 @@ def returns_of(
     """The reward and budget returns of the per-arm policies that a loss mixes."""
     if places is not None:
         return index_policy_returns(transitions, problem, places, neighbours=name == "near-index")
-    _, num_states, num_actions, _ = transitions.shape
-    policies = threshold_policies(num_states) if name == "threshold" else all_policies(num_states, num_actions)
-    return policy_returns(transitions, problem, policies)
+    return policy_returns(transitions, problem, policies_of(name, *transitions.shape[1:3]))
+
+
+def policies_of(name: str, num_states: int, num_actions: int) -> Int[np.ndarray, "policies states"]:
+    """The policies of a set that is the same for all arms."""
+    return threshold_policies(num_states) if name == "threshold" else all_policies(num_states, num_actions)

@@ -68,7 +68,7 @@ class Spending(NamedTuple):
     rounding: Float[Array, ""]  # how far two sums of these may differ
 
 
-class _Problem(NamedTuple):
+class BudgetedRewards(NamedTuple):
     """Rewards beside what the search must know of a `Spending`."""
 
     rewards: Float[Array, "policies arms"]
@@ -78,13 +78,22 @@ class _Problem(NamedTuple):
     widest: Float[Array, ""]
 
 
-class _Found(NamedTuple):
-    """A price of budget, every policy's net return there less its arm's largest, and how the search went."""
+class Found(NamedTuple):
+    """A price of budget, every policy's net return there less its arm's largest, and how the search went.
+
+    The net returns are those at a price nearby, and what is left to charge: whoever uses them subtracts it in passing.
+    """
 
     price: Float[Array, ""]
-    net: Float[Array, "policies arms"]
+    nearby: Float[Array, "policies arms"]
+    left_to_charge: Float[Array, ""]
     converged: Bool[Array, ""]
     num_steps: Int[Array, ""]
+
+    def net(self, spend: Float[Array, "policies arms"]) -> Float[Array, "policies arms"]:
+        """Every policy's net return at the price, less its arm's largest."""
+        net = self.nearby - self.left_to_charge * spend
+        return net - largest(net)
 
 
 class _Saved(NamedTuple):
@@ -132,14 +141,9 @@ def _forward(
     temperature: Float[Array, ""],
     initial_price: Float[Array, ""],
 ) -> tuple[MixtureSolution, _Saved]:
-    spend, left, widest, least, least_rest, rounding = spending
-    problem = _Problem(reward_returns.T, spend, jnp.maximum(left, 0), temperature, widest)
-    attainable = _attainable(rule, problem, left, rounding)
-    # A branch of its own and not a choice between results: XLA lays the arrays that enter a branch out in memory, and
-    # would otherwise pick them out of all cohorts' anew in every kernel.
-    price, net, converged, num_steps = lax.cond(
-        attainable, partial(_search, rule), _cheapest_only, problem, initial_price, attainable
-    )
+    spend, _, _, least, least_rest, rounding = spending
+    problem, attainable, found = charge_budget(rule, reward_returns.T, spending, temperature, initial_price)
+    net = found.net(spend)
     shares = rule.choose(net / temperature)
     used, used_rest = accurate_sum(total(shares * spend)[0])
     excess = (used - problem.budget) + used_rest
@@ -147,18 +151,34 @@ def _forward(
     used, used_rest = accurate_sum(total(trimmed * spend)[0])
     solution = MixtureSolution(
         mixture=trimmed.T,
-        budget_price=price,
-        converged=attainable & converged & (jnp.abs(excess) * jnp.sign(price) <= 2 * rounding),
-        num_steps=num_steps,
+        budget_price=found.price,
+        converged=attainable & found.converged & (jnp.abs(excess) * jnp.sign(found.price) <= 2 * rounding),
+        num_steps=found.num_steps,
         budget_used=used + least + (used_rest + least_rest),
         # The shares attain the inner maximum, so before trimming, dual less primal value is what complementary
         # slackness (Equation 11) leaves over.
-        gap=jnp.where(attainable, lost + price * jnp.maximum(problem.budget - used, 0), jnp.inf),
+        gap=jnp.where(attainable, lost + found.price * jnp.maximum(problem.budget - used, 0), jnp.inf),
     )
-    return solution, _Saved(shares, net, spend, temperature, price)
+    return solution, _Saved(shares, net, spend, temperature, found.price)
 
 
-def _attainable(rule: RowRule, problem: _Problem, left: Array, rounding: Array) -> Bool[Array, ""]:
+def charge_budget(
+    rule: RowRule,
+    rewards: Float[Array, "policies arms"],
+    spending: Spending,
+    temperature: Float[Array, ""],
+    initial_price: Float[Array, ""],
+) -> tuple[BudgetedRewards, Bool[Array, ""], Found]:
+    """The price that keeps the arms to the budget, whether there is one, and the net returns that it leaves."""
+    problem = BudgetedRewards(rewards, spending.spend, jnp.maximum(spending.left, 0), temperature, spending.widest)
+    attainable = _attainable(rule, problem, spending.left, spending.rounding)
+    # A branch of its own and not a choice between results: XLA lays the arrays that enter a branch out in memory, and
+    # would otherwise pick them out of all cohorts' anew in every kernel.
+    found = lax.cond(attainable, partial(_search, rule), _cheapest_only, problem, initial_price, attainable)
+    return problem, attainable, found
+
+
+def _attainable(rule: RowRule, problem: BudgetedRewards, left: Array, rounding: Array) -> Bool[Array, ""]:
     """Whether a finite price can keep the spend within what is left."""
     idle = problem.widest <= 0
     return (left >= -rounding) & ((left > 0) | idle | (not rule.always_mixes))
@@ -174,7 +194,7 @@ def _accurately(spent: Float[Array, " arms"], falls: Float[Array, " arms"]) -> t
     return *accurate_sum(spent), fall
 
 
-def _search(rule: RowRule, problem: _Problem, start: Float[Array, ""], attainable: Bool[Array, ""]) -> _Found:
+def _search(rule: RowRule, problem: BudgetedRewards, start: Float[Array, ""], attainable: Bool[Array, ""]) -> Found:
     """The price, the net returns there less each arm's largest, and how the search went.
 
     The search runs twice, as in iterative refinement: the second time on the net returns at the first answer, where
@@ -191,24 +211,23 @@ def _search(rule: RowRule, problem: _Problem, start: Float[Array, ""], attainabl
     noise = sharpness * epsilon(start) ** _NOISE_POWER
     scale = Scale(floor=-first.price, unit=sharpness, tolerance=last_step, noise=noise)
     second = find_price(partial(_residual, rule, charged, _accurately), zero, scale, attainable)
-    net = net - second.price * problem.spend
-    net = net - largest(net)
-    return _Found(first.price + second.price, net, second.converged, first.num_steps + second.num_steps)
+    num_steps = first.num_steps + second.num_steps
+    return Found(first.price + second.price, net, second.price, second.converged, num_steps)
 
 
-def _cheapest_only(problem: _Problem, start: Float[Array, ""], attainable: Bool[Array, ""]) -> _Found:
+def _cheapest_only(problem: BudgetedRewards, start: Float[Array, ""], attainable: Bool[Array, ""]) -> Found:
     """What `_search` tends to as the price grows without limit."""
     net = jnp.where(problem.spend > 0, -jnp.inf, problem.rewards)
-    return _Found(jnp.full_like(start, jnp.inf), net - largest(net), attainable, jnp.zeros((), jnp.int32))
+    return Found(jnp.full_like(start, jnp.inf), net, jnp.zeros_like(start), attainable, jnp.zeros((), jnp.int32))
 
 
-def _typical_price(problem: _Problem) -> Float[Array, ""]:
+def _typical_price(problem: BudgetedRewards) -> Float[Array, ""]:
     """What an average arm would pay for its dearest policy."""
     gain, cost = plain_sums((largest(problem.rewards) + largest(-problem.rewards))[0], largest(problem.spend)[0])
     return (gain + problem.temperature * problem.spend.shape[1]) / jnp.where(cost > 0, cost, 1)
 
 
-def _residual(rule: RowRule, problem: _Problem, add: _Sums, price: Array) -> tuple[Array, Array]:
+def _residual(rule: RowRule, problem: BudgetedRewards, add: _Sums, price: Array) -> tuple[Array, Array]:
     """Overspend at a price, and how fast it falls (Algorithm 2's EvalLambda and its derivative)."""
     budget = problem.budget
     used, rest, fall = add(*rule.spends(problem.rewards, problem.spend, price, problem.temperature))
@@ -224,19 +243,24 @@ def _trim(
     shares: Float[Array, "policies arms"],
     net: Float[Array, "policies arms"],
     excess: Float[Array, ""],
-    problem: _Problem,
+    problem: BudgetedRewards,
 ) -> tuple[Float[Array, "policies arms"], Float[Array, ""]]:
     """The shares moved towards the cheapest policies until they keep to the budget, and the most that this costs.
 
     The search ends within rounding errors of the budget, on either side. This puts every mixture on the right one,
     that of a search that failed included.
     """
-    moved = jnp.where(excess > 0, excess / (excess + problem.budget), 0)
+    moved = part_to_trim(excess, problem.budget)
     cheap = (problem.spend <= 0).astype(shares.dtype)
     cheapest = cheap / total(cheap)
     # The objective is concave: what a blend loses is at most its part in what the cheapest policies lose.
     loss = jnp.sum(total(-net * cheapest)[0]) + problem.temperature * rule.most_regular(len(net)) * net.shape[1]
     return shares + moved * (cheapest - shares), moved * loss
+
+
+def part_to_trim(excess: Float[Array, ""], budget: Float[Array, ""]) -> Float[Array, ""]:
+    """Which part of every mixture must be the cheapest policies for the rest to keep to the budget."""
+    return jnp.where(excess > 0, excess / (excess + budget), 0)
 
 
 def _backward(rule: RowRule, saved: _Saved, cotangent: MixtureSolution) -> tuple[Array, Spending, Array, Array]:

@@ -74,6 +74,19 @@ def plain_sums(*terms: Float[Array, " terms"]) -> tuple[Float[Array, ""], ...]:
     return tuple(lax.reduce(terms, zeros, lambda left, right: tuple(map(jnp.add, left, right)), dimensions=(0,)))
 
 
+def accurate_and_plain_sums(accurate: Float[Array, " terms"], *plain: Float[Array, " terms"]) -> tuple[Array, ...]:
+    """One sum with what rounding left behind, then others without, all in a single pass over their terms."""
+    zero = np.zeros((), accurate.dtype)
+
+    def add(left: tuple[Array, ...], right: tuple[Array, ...]) -> tuple[Array, ...]:
+        accurate = _add_short((left[0], left[1]), (right[0], right[1]))
+        return *accurate, *map(jnp.add, left[2:], right[2:])
+
+    terms = accurate, jnp.zeros_like(accurate), *plain
+    total, rest, *others = lax.reduce(terms, (zero,) * len(terms), add, dimensions=(0,))
+    return *add_exactly(total, rest), *others
+
+
 def accurate_cumulative_sum(values: Float[Array, " terms"]) -> Float[Array, " terms"]:
     """Running sums, in float32 each rounded only once."""
     if not _is_short(values):

@@ -18,6 +18,7 @@
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "xla/ffi/api/c_api.h"
 
@@ -99,14 +100,14 @@ static inline Vector exponential(Vector x) {
 
 struct Cohort {
   int64_t arms;
-  const Number *transitions;        /* [arms, states, actions, states], predicted */
+  const Number *transitions;        /* [states, actions, states, arms], predicted */
   const Number *true_rewards;       /* [policies, arms]: what each policy is really worth */
   const Number *true_spend;         /* [policies, arms]: what it really spends, less the arm's cheapest */
-  const Number *rewards, *initial;  /* [arms, states], or [states] */
+  const Number *rewards, *initial;  /* [states, arms], or [states] */
   bool by_arm;                      /* which of the two */
   double discount, temperature;
   double left, widest, rounding;    /* of the budget: see Spending in mixtures/budgeted.py */
-  Number *loss, *gradient;          /* what goes out: a number, and [arms, states, actions, states] */
+  Number *loss, *gradient;          /* what goes out: a number, and [states, actions, states, arms] */
 
   /* Worth is the return over the temperature, later the share of the mixture; lanes without an arm spend nothing. */
   Block *coarse_worth, *coarse_spend;  /* [blocks, policies] */
@@ -116,14 +117,21 @@ struct Cohort {
   int arms_in(int64_t block) const { return arms - block * ARMS < ARMS ? (int)(arms - block * ARMS) : ARMS; }
 };
 
-/* A block's numbers, `stride` apart; 0 in lanes without an arm. */
-static inline Block load(const Number *first, int64_t stride, int count) {
+/* A block of a row over the arms; 0 in lanes without an arm. */
+static inline Block load(const Number *row, const Cohort &cohort, int64_t block) {
   Block values = {};
-  if (count == ARMS)
-    for (int arm = 0; arm < ARMS; arm++) values[arm] = first[arm * stride];
+  if (cohort.arms_in(block) == ARMS)
+    memcpy(&values, row + block * ARMS, sizeof values);
   else
-    for (int arm = 0; arm < count; arm++) values[arm] = first[arm * stride];
+    for (int arm = 0; arm < cohort.arms_in(block); arm++) values[arm] = row[block * ARMS + arm];
   return values;
+}
+
+static inline void store(const Block &values, Number *row, const Cohort &cohort, int64_t block) {
+  if (cohort.arms_in(block) == ARMS)
+    memcpy(row + block * ARMS, &values, sizeof values);
+  else
+    for (int arm = 0; arm < cohort.arms_in(block); arm++) row[block * ARMS + arm] = values[arm];
 }
 
 /* ---- 1. returns: elimination along the tree of policies, depth first ---- */
@@ -206,20 +214,18 @@ static const Block *weights_below(const Table<states> &table, int last_action, c
 
 static inline Block per_state(const Cohort &cohort, const Number *values, int64_t block, int state) {
   if (!cohort.by_arm) return Block{} + values[state];
-  return load(values + block * ARMS * STATES + state, STATES, cohort.arms_in(block));
+  return load(values + state * cohort.arms, cohort, block);
 }
 
 /* The whole arm as a table. */
 static void fill_root(const Cohort &cohort, int64_t block, Table<STATES> *table) {
-  int64_t size = STATES * ACTIONS * STATES, first = block * ARMS;
-  int count = cohort.arms_in(block);
   Number discount = (Number)cohort.discount;
   for (int state = 0; state < STATES; state++) {
     Block reward = per_state(cohort, cohort.rewards, block, state);
     for (int row = state * ACTIONS; row < (state + 1) * ACTIONS; row++) {
       for (int next = 0; next < STATES; next++)
         table->entry[row][next] =
-            discount * load(cohort.transitions + first * size + row * STATES + next, size, count);
+            discount * load(cohort.transitions + (row * STATES + next) * cohort.arms, cohort, block);
       table->entry[row][STATES] = reward;
     }
     table->entry[STATES * ACTIONS][state] = per_state(cohort, cohort.initial, block, state);
@@ -237,7 +243,7 @@ static double fill_worth(Cohort &cohort) {
     returns_below(root, 1, worth);
     Block most = worth[0], least = worth[0], dearest = {};
     for (int policy = 0; policy < POLICIES; policy++) {
-      spend[policy] = load(cohort.true_spend + policy * cohort.arms + block * ARMS, 1, cohort.arms_in(block));
+      spend[policy] = load(cohort.true_spend + policy * cohort.arms, cohort, block);
       most = larger(most, worth[policy]);
       least = -larger(-least, -worth[policy]);
       dearest = larger(dearest, spend[policy]);
@@ -380,7 +386,7 @@ struct Sums {
 
 static void load_true_rewards(const Cohort &cohort, int64_t block, Block *rewards) {
   for (int policy = 0; policy < POLICIES; policy++)
-    rewards[policy] = load(cohort.true_rewards + policy * cohort.arms + block * ARMS, 1, cohort.arms_in(block));
+    rewards[policy] = load(cohort.true_rewards + policy * cohort.arms, cohort, block);
 }
 
 /* J times a direction, both of one part of a block. Less the main policy's direction, so that nothing cancels where one
@@ -456,11 +462,9 @@ static void fill_gradient(const Cohort &cohort, double push) {
     Table<STATES> root, to_root;
     fill_root(cohort, block, &root);
     weights_below(root, 1, weights, &to_root);
-    int64_t size = STATES * ACTIONS * STATES;
     for (int row = 0; row < STATES * ACTIONS; row++)
       for (int next = 0; next < STATES; next++)
-        for (int arm = 0; arm < cohort.arms_in(block); arm++)
-          cohort.gradient[(block * ARMS + arm) * size + row * STATES + next] = to_root.entry[row][next][arm];
+        store(to_root.entry[row][next], cohort.gradient + (row * STATES + next) * cohort.arms, cohort, block);
   }
 }
 
@@ -519,7 +523,7 @@ extern "C" XLA_FFI_Error *armwise_dec_dfl(XLA_FFI_CallFrame *frame) {
   for (int64_t axis = 0; axis < batch->rank; axis++) num_cohorts *= batch->dims[axis];
 
   Cohort cohort = {};
-  cohort.arms = ((XLA_FFI_Buffer *)outputs[1])->dims[batch->rank];
+  cohort.arms = ((XLA_FFI_Buffer *)outputs[1])->dims[batch->rank + 3];
   int64_t known_size = ((XLA_FFI_Buffer *)inputs[KNOWN])->dims[batch->rank] - NUMBERS; /* of rewards and first states */
   cohort.by_arm = known_size > 2 * STATES;
   size_t entries = (size_t)cohort.blocks() * POLICIES;
