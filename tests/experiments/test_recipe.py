@@ -40,6 +40,7 @@ def test_the_recipe_is_compared_with_the_best_single_loss_by_split(tmp_path):
 
     write_rows(tmp_path / "runs" / "a.csv", runs("mse", (0.5, 0.7)))
     write_rows(tmp_path / "runs" / "b.csv", runs("nll", (0.4, 0.4)))
+    write_rows(tmp_path / "runs" / "c.csv", runs("sim-100", (0.95,)))  # on one split alone: does not count
     write_rows(tmp_path / "recipe" / "a.csv", runs("price+3mse", (0.6, 0.72), valid=0.5))
     write_rows(tmp_path / "recipe" / "b.csv", runs("price", (0.9, 0.9), valid=0.4))
     (line,) = compare(tmp_path)

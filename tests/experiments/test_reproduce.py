@@ -1,6 +1,7 @@
 """Every table and figure from a tiny set-up, what is printed beside what, and the page that is written from results."""
 
 import dataclasses
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +19,7 @@ from armwise.experiments.domains import load_domain, save_domain
 from armwise.experiments.protocol import LOSSES, PAPER_PROTOCOL, Protocol
 from armwise.experiments.report import NOT_RUN, PICTURES, SECTIONS, with_results
 from armwise.experiments.reproduce import Setup
-from armwise.experiments.results import read_page
+from armwise.experiments.results import HistoryRow, read_page, read_rows, write_rows
 from armwise.experiments.sensitivity import run_sensitivity, variants
 from armwise.experiments.summary import summarise
 from armwise.experiments.times import TimeRow
@@ -265,3 +266,18 @@ def test_a_saved_domain_and_a_made_one_count_as_the_same_data(setup, reproduced,
     save_domain(tmp_path / "d.npz", small_domain())
     other = dataclasses.replace(setup, domains={"mmitra_like": lambda: load_domain(tmp_path / "d.npz")})
     assert "mmitra_like" in reproduce.table1(other)
+
+
+def test_what_was_run_for_a_figure_alone_fills_in(setup, reproduced, tmp_path, monkeypatch):
+    """Only for domains and losses of which the runs kept nothing."""
+    shutil.copytree(setup.folder / "runs", tmp_path / "runs")
+    shutil.copytree(setup.folder / "runs" / "history", tmp_path / "curves" / "history")
+    slow = tmp_path / "runs" / "history" / "mmitra_like--linear--sim-1.csv"
+    rows = read_rows(slow, HistoryRow)
+    write_rows(slow, [dataclasses.replace(row, validation_quality=float("nan")) for row in rows])
+    drawn = []
+    monkeypatch.setattr(reproduce.figures, "figure_2b", lambda history, *_: drawn.extend(history) or [])
+    reproduce.figure2b(dataclasses.replace(setup, folder=tmp_path, only_shows=True))
+    places = [(row.domain, row.model, row.loss, row.learning_rate, row.temperature, row.epoch) for row in drawn]
+    assert len(set(places)) == len(places)
+    assert {row.loss for row in drawn if row.domain == "mmitra_like"} == {"mse", "sim-1", "fast-entropy"}

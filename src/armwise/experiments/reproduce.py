@@ -1,10 +1,12 @@
 """One function per table and figure: run what is missing, then draw it from the results."""
 
 import dataclasses
+import math
 import os
 import time
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 from armwise.data import Domain
 from armwise.errors import InvalidInputError
@@ -20,6 +22,8 @@ from armwise.experiments.summary import Summary, summarise
 from armwise.experiments.times import TimeRow, epoch_times
 
 RUNS, TIMES, FIGURES = "runs", "times.csv", "figures"
+FigureRow = TypeVar("FigureRow", HistoryRow, IndexRow)
+CURVES = "curves"  # fewer runs, at the chosen hyperparameters, of losses too slow to look at after every epoch of all
 DECOMPOSED_TITLE = "Normalised decomposed test quality:\n\n"
 
 # What the full protocol would take days for is run with less of it; the rows say so.
@@ -152,7 +156,8 @@ def figure2b(setup: Setup) -> str:
         return drawn
     losses = tuple(loss for loss in setup.losses if LOSSES[loss].compiled)
     _run(setup, setup.real_world(), ("linear",), losses, ("quality",))
-    history = read_folder(setup.folder / RUNS / "history", HistoryRow)
+    of_runs, alone = (read_folder(setup.folder / place / "history", HistoryRow) for place in (RUNS, CURVES))
+    history = _fill_in([row for row in of_runs if not math.isnan(row.validation_quality)], alone)
     paths = figures.figure_2b(history, summaries(setup.folder), setup.folder / FIGURES, setup.real_world())
     return "\n".join(map(str, paths)) + "\n"
 
@@ -164,7 +169,8 @@ def figure3(setup: Setup) -> str:
     domain = setup.real_world()[0]
     losses = tuple(loss for loss in setup.losses if loss in figures.PANELS)
     _run(setup, [domain], ("linear",), losses, ("keep_indices",))
-    rows = read_folder(setup.folder / RUNS / "indices", IndexRow, f"{domain}--linear--*.csv")
+    pattern = f"{domain}--linear--*.csv"
+    rows = _fill_in(*(read_folder(setup.folder / place / "indices", IndexRow, pattern) for place in (RUNS, CURVES)))
     return "\n".join(map(str, figures.figure_3(rows, setup.folder / FIGURES, domain))) + "\n"
 
 
@@ -208,6 +214,12 @@ def times(folder: Path) -> list[TimeRow]:
 def has_results(folder: Path) -> bool:
     """Whether the folder has finished parts, such as those that a clone comes with."""
     return any((folder / RUNS).glob("*.json"))
+
+
+def _fill_in(kept: list[FigureRow], alone: list[FigureRow]) -> list[FigureRow]:
+    """What the runs kept for a figure; where they kept nothing of a domain and loss, what was run for that alone."""
+    known = {(row.domain, row.loss) for row in kept}
+    return kept + [row for row in alone if (row.domain, row.loss) not in known]
 
 
 def _drawn(setup: Setup, name: str) -> str:
