@@ -8,9 +8,9 @@
      4. the gradient, back through the shares, the price and the returns.
 
    XLA makes some sixty kernels of this, and on a hundred arms starting them takes longer than running them. Here it is
-   one. Arms are computed side by side, in the lanes of a vector. Returns are computed in the precision that comes in;
-   all that follows is in double precision, so that neither sums over a million arms nor differences at a low
-   temperature need the care that float32 does (mixtures/rounding.py).
+   one. Arms are computed side by side, in the lanes of a vector, in the precision that comes in; but sums over arms,
+   and what is left of a return once the budget is paid for, are computed in double precision, so that neither a million
+   arms nor a low temperature need the care that float32 does (mixtures/rounding.py).
 
    Compiled once for each NUMBER (float or double), STATES and POLICIES. POLICIES is 2^STATES, all policies in counting
    order, or STATES + 1, the threshold policies; there are two actions. */
@@ -54,11 +54,19 @@ static inline Vector larger(Vector left, Vector right) {
   return left > right ? left : right;
 }
 
-static inline double sum(Lanes values) {
-  double total = 0;
-  for (int lane = 0; lane < LANES; lane++) total += values[lane];
-  return total;
-}
+/* A sum over arms, which grows by a block at a time. */
+struct Sum {
+  Lanes lanes = {};
+
+  void operator+=(const Block &block) {
+    for (int part = 0; part < PARTS; part++) lanes += widen(block, part);
+  }
+  operator double() const {
+    double total = 0;
+    for (int lane = 0; lane < LANES; lane++) total += lanes[lane];
+    return total;
+  }
+};
 
 /* How to take floating-point numbers apart: −ln of the smallest e^x, ln 2 as a short number and the rest, bits of the
    fraction, terms of the series that are enough. */
@@ -109,9 +117,8 @@ struct Cohort {
   double left, widest, rounding;    /* of the budget: see Spending in mixtures/budgeted.py */
   Number *loss, *gradient;          /* what goes out: a number, and [states, actions, states, arms] */
 
-  /* Worth is the return over the temperature, later the share of the mixture; lanes without an arm spend nothing. */
-  Block *coarse_worth, *coarse_spend;  /* [blocks, policies] */
-  Lanes *worth, *spend;                /* [blocks × parts, policies] */
+  /* Predicted returns, later the shares of the mixture; true spend. Lanes without an arm spend nothing. */
+  Block *worth, *spend;             /* [blocks, policies] */
 
   int64_t blocks() const { return (arms + ARMS - 1) / ARMS; }
   int arms_in(int64_t block) const { return arms - block * ARMS < ARMS ? (int)(arms - block * ARMS) : ARMS; }
@@ -233,11 +240,11 @@ static void fill_root(const Cohort &cohort, int64_t block, Table<STATES> *table)
   table->entry[STATES * ACTIONS][STATES] = Block{};
 }
 
-/* Worth and spend of all arms; gives back what an average arm would pay for its dearest policy, as a unit of price. */
+/* Returns and spend of all arms; gives back what an average arm would pay for its dearest policy, as a unit of price. */
 static double fill_worth(Cohort &cohort) {
-  Lanes gain = {}, cost = {};
+  Sum gain, cost;
   for (int64_t block = 0; block < cohort.blocks(); block++) {
-    Block *worth = cohort.coarse_worth + block * POLICIES, *spend = cohort.coarse_spend + block * POLICIES;
+    Block *worth = cohort.worth + block * POLICIES, *spend = cohort.spend + block * POLICIES;
     Table<STATES> root;
     fill_root(cohort, block, &root);
     returns_below(root, 1, worth);
@@ -248,76 +255,70 @@ static double fill_worth(Cohort &cohort) {
       least = -larger(-least, -worth[policy]);
       dearest = larger(dearest, spend[policy]);
     }
-    for (int part = 0; part < PARTS; part++) {
-      gain += widen(most, part) - widen(least, part);
-      cost += widen(dearest, part);
-      for (int policy = 0; policy < POLICIES; policy++) {
-        int64_t place = (block * PARTS + part) * POLICIES + policy;
-        cohort.spend[place] = widen(spend[policy], part);
-        cohort.worth[place] = widen(worth[policy], part) / cohort.temperature;
-        if (is_float) narrow(cohort.worth[place], &worth[policy], part);
-      }
-    }
+    gain += most - least;
+    cost += dearest;
   }
-  double total = sum(cost);
-  return (sum(gain) + cohort.temperature * (double)cohort.arms) / (total > 0 ? total : 1);
+  return (gain + cohort.temperature * (double)cohort.arms) / (cost > 0 ? cost : 1);
 }
 
 /* ---- 2. the price ---- */
 
-/* The softmax of worth − price · spend, but for its divisor, which is given back; the main policy's is exactly 1. */
-template <class Vector, class Element>
-static inline Vector weigh(const Vector *worth, const Vector *spend, Element price, Vector *weights) {
-  Vector best = worth[0] - price * spend[0], total = {};
-  for (int policy = 0; policy < POLICIES; policy++) {
-    weights[policy] = worth[policy] - price * spend[policy];
-    best = larger(best, weights[policy]);
+/* What is left of a block's returns at a price, less each arm's best, in temperatures: coarsely in the precision that
+   comes in, exactly in double precision. */
+template <class Vector>
+static inline void take_best_away(Vector *net) {
+  Vector best = net[0];
+  for (int policy = 1; policy < POLICIES; policy++) best = larger(best, net[policy]);
+  for (int policy = 0; policy < POLICIES; policy++) net[policy] -= best;
+}
+
+static inline void net_coarsely(const Cohort &cohort, const Block *worth, const Block *spend, double price, Block *net) {
+  Number charged = (Number)price, scale = (Number)(1 / cohort.temperature);
+  for (int policy = 0; policy < POLICIES; policy++) net[policy] = scale * (worth[policy] - charged * spend[policy]);
+  take_best_away(net);
+}
+
+static inline void net_exactly(const Cohort &cohort, const Block *worth, const Block *spend, double price, Block *net) {
+  double scale = 1 / cohort.temperature;
+  for (int part = 0; part < PARTS; part++) {
+    Lanes exact[POLICIES];
+    for (int policy = 0; policy < POLICIES; policy++)
+      exact[policy] = scale * (widen(worth[policy], part) - price * widen(spend[policy], part));
+    take_best_away(exact);
+    for (int policy = 0; policy < POLICIES; policy++) narrow(exact[policy], &net[policy], part);
   }
-  for (int policy = 0; policy < POLICIES; policy++) {
-    weights[policy] = exponential<Vector>(weights[policy] - best);
-    total += weights[policy];
-  }
+}
+
+/* The softmax of what is left, but for its divisor, which is given back; the main policy's is exactly 1. */
+static inline Block weigh(Block *net) {
+  Block total = {};
+  for (int policy = 0; policy < POLICIES; policy++) total += net[policy] = exponential(net[policy]);
   return total;
 }
 
-/* Sums over arms: what is spent, and how fast that falls with the price over the temperature. */
+/* Over all arms: what is spent, and how fast that falls with the price over the temperature. */
 struct Spent {
-  Lanes mean, variance;
+  Sum mean, variance;
 };
 
-template <class Vector, class Element>
-static inline void spent_by(const Vector *worth, const Vector *spend, Element price, Vector *mean, Vector *variance) {
-  Vector weights[POLICIES], total = weigh(worth, spend, price, weights), first = {}, second = {};
-  for (int policy = 0; policy < POLICIES; policy++) first += weights[policy] * spend[policy];
-  *mean = first / total;
-  for (int policy = 0; policy < POLICIES; policy++) {
-    Vector centred = spend[policy] - *mean;
-    second += weights[policy] * centred * centred;
-  }
-  *variance = second / total;
-}
+typedef void (*Net)(const Cohort &, const Block *, const Block *, double, Block *);
 
-static Spent spent_coarsely(const Cohort &cohort, double price) {
-  Spent spent = {};
+template <Net net_of>
+static Spent spent_at(const Cohort &cohort, double price) {
+  Spent spent;
   for (int64_t block = 0; block < cohort.blocks(); block++) {
-    const Block *worth = cohort.coarse_worth + block * POLICIES, *spend = cohort.coarse_spend + block * POLICIES;
-    Block mean, variance;
-    spent_by(worth, spend, (Number)price, &mean, &variance);
-    for (int part = 0; part < PARTS; part++) {
-      spent.mean += widen(mean, part);
-      spent.variance += widen(variance, part);
+    const Block *spend = cohort.spend + block * POLICIES;
+    Block weights[POLICIES], mean = {}, variance = {};
+    net_of(cohort, cohort.worth + block * POLICIES, spend, price, weights);
+    Block total = weigh(weights);
+    for (int policy = 0; policy < POLICIES; policy++) mean += weights[policy] * spend[policy];
+    mean /= total;
+    for (int policy = 0; policy < POLICIES; policy++) {
+      Block centred = spend[policy] - mean;
+      variance += weights[policy] * centred * centred;
     }
-  }
-  return spent;
-}
-
-static Spent spent_exactly(const Cohort &cohort, double price) {
-  Spent spent = {};
-  for (int64_t part = 0; part < cohort.blocks() * PARTS; part++) {
-    Lanes mean, variance;
-    spent_by(cohort.worth + part * POLICIES, cohort.spend + part * POLICIES, price, &mean, &variance);
     spent.mean += mean;
-    spent.variance += variance;
+    spent.variance += variance / total;
   }
   return spent;
 }
@@ -330,11 +331,11 @@ static double find_price(const Cohort &cohort, Spent (*spent_at)(const Cohort &,
   double price = start, lower = 0, upper = INFINITY, lower_value = INFINITY, upper_value = -INFINITY;
   double reach = 8 * unit, last_size = INFINITY, last_move = INFINITY;
   for (int step = 0; step < 100; step++) {
-    Spent spent = spent_at(cohort, price / cohort.temperature);
-    double excess = sum(spent.mean) - budget, width = upper - lower;
+    Spent spent = spent_at(cohort, price);
+    double excess = spent.mean - budget, width = upper - lower;
     if (fabs(excess) <= near || (excess <= 0 && price <= 0)) return price;
     double value = log1p(excess / budget);
-    double newton = price + value * (excess + budget) * cohort.temperature / sum(spent.variance);
+    double newton = price + value * (excess + budget) * cohort.temperature / spent.variance;
     double move = fabs(newton - price);
     if (value <= 0)
       upper = price, upper_value = value;
@@ -367,21 +368,21 @@ static double find_price(const Cohort &cohort, Spent (*spent_at)(const Cohort &,
 static double price_of(const Cohort &cohort, double unit) {
   double sharpness = cohort.temperature / (cohort.widest > 0 ? cohort.widest : 1), start = 0;
   if (is_float) {
-    start = find_price(cohort, spent_coarsely, 0, unit, sharpness * pow(EPSILON, 0.25), sharpness * 0.05);
+    start = find_price(cohort, spent_at<net_coarsely>, 0, unit, sharpness * pow(EPSILON, 0.25), sharpness * 0.05);
     unit = sharpness;
   }
-  return find_price(cohort, spent_exactly, isfinite(start) ? start : 0, unit, sharpness * sqrt(EPSILON),
+  return find_price(cohort, spent_at<net_exactly>, isfinite(start) ? start : 0, unit, sharpness * sqrt(EPSILON),
                     sharpness * pow(EPSILON, 0.6));
 }
 
 /* ---- 3. shares and loss ---- */
 
 struct Sums {
-  Lanes spent;     /* by the mixture */
-  Lanes value;     /* of the mixture, truly */
-  Lanes cheapest;  /* value of the cheapest policies, truly */
-  Lanes variance;  /* ⟨spend, J spend⟩, with J the Jacobian of the shares in the worth */
-  Lanes pull;      /* ⟨spend, J true rewards⟩ */
+  Sum spent;     /* by the mixture */
+  Sum value;     /* of the mixture, truly */
+  Sum cheapest;  /* value of the cheapest policies, truly */
+  Sum variance;  /* ⟨spend, J spend⟩, with J the Jacobian of the shares in the worth */
+  Sum pull;      /* ⟨spend, J true rewards⟩ */
 };
 
 static void load_true_rewards(const Cohort &cohort, int64_t block, Block *rewards) {
@@ -389,10 +390,9 @@ static void load_true_rewards(const Cohort &cohort, int64_t block, Block *reward
     rewards[policy] = load(cohort.true_rewards + policy * cohort.arms, cohort, block);
 }
 
-/* J times a direction, both of one part of a block. Less the main policy's direction, so that nothing cancels where one
-   share is nearly 1. */
-static inline void sway(const Lanes *shares, Lanes *direction) {
-  Lanes most = shares[0], origin = direction[0], mean = {};
+/* J times a direction. Less the main policy's direction, so that nothing cancels where one share is nearly 1. */
+static inline void sway(const Block *shares, Block *direction) {
+  Block most = shares[0], origin = direction[0], mean = {};
   for (int policy = 1; policy < POLICIES; policy++) {
     origin = shares[policy] > most ? direction[policy] : origin;
     most = larger(most, shares[policy]);
@@ -402,43 +402,41 @@ static inline void sway(const Lanes *shares, Lanes *direction) {
     direction[policy] = shares[policy] * ((direction[policy] - origin) - mean);
 }
 
-/* Replaces the worth of a part of a block by its shares. */
-static void fill_shares(Lanes *worth, const Lanes *spend, const Lanes *rewards, double price, Sums *sums) {
-  Lanes *shares = worth, swayed[POLICIES], cheap = {}, cheap_value = {}, origin = {};
-  Lanes total = weigh(worth, spend, price, shares);
+/* Replaces a block's returns by its shares. */
+static void fill_shares(Block *shares, const Block *spend, const Block *rewards, Sums *sums) {
+  Block swayed[POLICIES], origin = {}, cheap = {}, cheap_value = {}, spent = {}, value = {}, variance = {}, pull = {};
+  Block total = weigh(shares);
   for (int policy = 0; policy < POLICIES; policy++) {
-    origin = shares[policy] == 1.0 ? rewards[policy] : origin;
+    origin = shares[policy] == (Number)1 ? rewards[policy] : origin;
     shares[policy] /= total;
     swayed[policy] = spend[policy];
-    sums->spent += shares[policy] * spend[policy];
-    sums->value += shares[policy] * rewards[policy];
-    Lanes is_cheap = spend[policy] <= 0.0 ? Lanes{} + 1.0 : Lanes{};
+    spent += shares[policy] * spend[policy];
+    value += shares[policy] * rewards[policy];
+    Block is_cheap = spend[policy] <= (Number)0 ? Block{} + (Number)1 : Block{};
     cheap += is_cheap;
     cheap_value += is_cheap * rewards[policy];
   }
-  sums->cheapest += cheap_value / cheap;
   sway(shares, swayed);
   for (int policy = 0; policy < POLICIES; policy++) {
-    sums->variance += swayed[policy] * spend[policy];
-    sums->pull += swayed[policy] * (rewards[policy] - origin);
+    variance += swayed[policy] * spend[policy];
+    pull += swayed[policy] * (rewards[policy] - origin);
   }
+  sums->spent += spent;
+  sums->value += value;
+  sums->cheapest += cheap_value / cheap;
+  sums->variance += variance;
+  sums->pull += pull;
 }
 
 static Sums fill_all_shares(Cohort &cohort, double price, bool attainable) {
-  Sums sums = {};
+  Sums sums;
   for (int64_t block = 0; block < cohort.blocks(); block++) {
-    Block true_rewards[POLICIES];
-    load_true_rewards(cohort, block, true_rewards);
-    for (int part = 0; part < PARTS; part++) {
-      int64_t place = (block * PARTS + part) * POLICIES;
-      Lanes *worth = cohort.worth + place, *spend = cohort.spend + place, rewards[POLICIES];
-      for (int policy = 0; policy < POLICIES; policy++) {
-        rewards[policy] = widen(true_rewards[policy], part);
-        /* No price is high enough: the shares that they tend to. */
-        if (!attainable) worth[policy] = spend[policy] > 0.0 ? Lanes{} - 1e300 : worth[policy];
-      }
-      fill_shares(worth, spend, rewards, price, &sums);
-    }
+    Block *worth = cohort.worth + block * POLICIES, *spend = cohort.spend + block * POLICIES, rewards[POLICIES];
+    load_true_rewards(cohort, block, rewards);
+    for (int policy = 0; policy < POLICIES && !attainable; policy++) /* no price is high enough: what they tend to */
+      worth[policy] = spend[policy] > (Number)0 ? Block{} - (Number)1e30 : worth[policy];
+    net_exactly(cohort, worth, spend, price, worth);
+    fill_shares(worth, spend, rewards, &sums);
   }
   return sums;
 }
@@ -447,18 +445,14 @@ static Sums fill_all_shares(Cohort &cohort, double price, bool attainable) {
 
 /* With `push`, how the price answers (Equation 12 by elimination: mixtures/budgeted.py). */
 static void fill_gradient(const Cohort &cohort, double push) {
-  double scale = cohort.discount / ((double)cohort.arms * cohort.temperature);
+  Number scale = (Number)(cohort.discount / ((double)cohort.arms * cohort.temperature));
   for (int64_t block = 0; block < cohort.blocks(); block++) {
+    const Block *spend = cohort.spend + block * POLICIES;
     Block weights[POLICIES];
     load_true_rewards(cohort, block, weights);
-    for (int part = 0; part < PARTS; part++) {
-      int64_t place = (block * PARTS + part) * POLICIES;
-      Lanes swayed[POLICIES];
-      for (int policy = 0; policy < POLICIES; policy++)
-        swayed[policy] = push * cohort.spend[place + policy] - widen(weights[policy], part);
-      sway(cohort.worth + place, swayed);
-      for (int policy = 0; policy < POLICIES; policy++) narrow(scale * swayed[policy], &weights[policy], part);
-    }
+    for (int policy = 0; policy < POLICIES; policy++)
+      weights[policy] = scale * ((Number)push * spend[policy] - weights[policy]);
+    sway(cohort.worth + block * POLICIES, weights);
     Table<STATES> root, to_root;
     fill_root(cohort, block, &root);
     weights_below(root, 1, weights, &to_root);
@@ -473,15 +467,14 @@ static void run(Cohort &cohort) {
   bool attainable = cohort.left >= -cohort.rounding && (cohort.left > 0 || cohort.widest <= 0);
   cohort.left = fmax(cohort.left, 0);
   double price = attainable ? price_of(cohort, unit) : 0;
-  Sums sums = fill_all_shares(cohort, price / cohort.temperature, attainable);
+  Sums sums = fill_all_shares(cohort, price, attainable);
 
   /* Rounding, or a search that failed, may leave the mixture over its budget: move it towards the cheapest policies. */
-  double excess = sum(sums.spent) - cohort.left, moved = excess > 0 ? excess / (excess + cohort.left) : 0;
-  double value = sum(sums.value) + moved * (sum(sums.cheapest) - sum(sums.value));
+  double excess = sums.spent - cohort.left, moved = excess > 0 ? excess / (excess + cohort.left) : 0;
+  double value = sums.value + moved * (sums.cheapest - sums.value);
   *cohort.loss = (Number)(-value / (double)cohort.arms);
 
-  double variance = sum(sums.variance);
-  fill_gradient(cohort, price > 0 && variance > 0 ? sum(sums.pull) / variance : 0);
+  fill_gradient(cohort, price > 0 && sums.variance > 0 ? sums.pull / sums.variance : 0);
 }
 
 /* ---- what XLA calls ---- */
@@ -528,11 +521,9 @@ extern "C" XLA_FFI_Error *armwise_dec_dfl(XLA_FFI_CallFrame *frame) {
   cohort.by_arm = known_size > 2 * STATES;
   size_t entries = (size_t)cohort.blocks() * POLICIES;
   void *memory = NULL;
-  if (posix_memalign(&memory, REGISTER, 2 * (1 + PARTS) * entries * REGISTER)) return out_of_memory(frame->api);
-  cohort.coarse_worth = (Block *)memory;
-  cohort.coarse_spend = cohort.coarse_worth + entries;
-  cohort.worth = (Lanes *)(cohort.coarse_spend + entries);
-  cohort.spend = cohort.worth + entries * PARTS;
+  if (posix_memalign(&memory, REGISTER, 2 * entries * REGISTER)) return out_of_memory(frame->api);
+  cohort.worth = (Block *)memory;
+  cohort.spend = cohort.worth + entries;
 
   for (int64_t number = 0; number < num_cohorts; number++) {
     cohort.transitions = of_cohort(inputs[TRANSITIONS], batch, number);
