@@ -6,7 +6,7 @@ import pytest
 
 import armwise as aw
 from armwise.data import Features, one_hot
-from armwise.models import Linear, MultiLayerPerceptron, _by_comparing, _by_gathering
+from armwise.models import Linear, MultiLayerPerceptron, _by_comparing, _by_gathering, look_up
 
 KEY = jax.random.key(0)
 LEVELS = (3, 2, 5)
@@ -122,3 +122,15 @@ def test_features_of_another_kind_are_refused(rng):
     model = Linear(KEY, random_features(rng), 2)
     with pytest.raises(aw.InvalidInputError, match=r"The model was made for 2 numeric columns and levels \(3, 2, 5\)"):
         model(random_features(rng, num_numeric=1))
+
+
+def test_a_lookup_does_not_depend_on_how_many_arms_there_are(rng):
+    """Many arms are looked up in blocks; to the last bit that is the same, and equal to one-hot columns."""
+    levels = (3, 2, 5)
+    codes = np.stack([rng.integers(0, size, 1000) for size in levels], axis=1).astype(np.uint8)
+    table = rng.normal(size=(sum(levels), 4)).astype(np.float32)
+    found = look_up(levels, jnp.asarray(table), jnp.asarray(codes))
+    hot = np.concatenate([np.eye(size)[codes[:, column]] for column, size in enumerate(levels)], axis=1)
+    np.testing.assert_allclose(found, hot @ table, atol=1e-6)
+    for arms in (slice(0, 10), slice(700, 1000)):
+        np.testing.assert_array_equal(found[arms], look_up(levels, jnp.asarray(table), jnp.asarray(codes[arms])))

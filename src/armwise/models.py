@@ -20,8 +20,11 @@ Transitions = Float[Array, "arms states actions states"]
 Levels = tuple[int, ...]  # how many each category has
 Codes = Integer[Array, "arms categorical"]
 
+# Arms whose rows are looked up at a time on a CPU. XLA spreads the sum of a larger lookup over the cores and then writes
+# out what each category contributes: 44 categories took 8 µs for 256 arms and 188 for 512.
+_CPU_FORWARD_BLOCK = 256
 # Arms whose one-hot rows are written out at a time: within a core's cache, or enough to fill an accelerator.
-_CPU_BLOCK = 1024
+_CPU_BLOCK = 4096
 _ACCELERATOR_BLOCK = 2**18
 
 
@@ -66,6 +69,15 @@ def look_up(levels: Levels, table: Float[Array, "levels outputs"], codes: Codes)
         table: all categories' rows, one category after the other.
         codes: which of its category's rows each arm takes.
     """
+    rows = partial(_rows_selected, levels, table)
+    whole = len(codes) // _CPU_FORWARD_BLOCK * _CPU_FORWARD_BLOCK if jax.default_backend() == "cpu" else 0
+    if not whole:
+        return rows(codes)
+    blocks = jax.lax.map(rows, codes[:whole].reshape(-1, _CPU_FORWARD_BLOCK, codes.shape[1]))
+    return jnp.concatenate([blocks.reshape(whole, -1), rows(codes[whole:])])
+
+
+def _rows_selected(levels: Levels, table: Float[Array, "levels outputs"], codes: Codes) -> Float[Array, "arms outputs"]:
     ends = np.cumsum(levels)
     return sum(
         (
