@@ -97,7 +97,7 @@ def one_large_cohort(num_arms: int) -> Cohorts:
 
 
 def cohort_row(num_arms: int, label: str, limits: Limits) -> Row:
-    """An epoch, which is one step, over one cohort with 44 categories."""
+    """An epoch, which is one step, over one cohort with 44 categories; prices are counted with the first weights."""
     data, loss = one_large_cohort(num_arms), LOSSES[label]
     epoch = measure(one_run(data, loss, EPOCHS), repeats=5).per(EPOCHS)
     one, model = data[0], first_model(data)
@@ -109,7 +109,7 @@ def cohort_row(num_arms: int, label: str, limits: Limits) -> Row:
 
 
 def prices_tried(loss: aw.Loss, predicted: jax.Array, prepared: Any) -> int:
-    """How many prices the search for the budget's looks at."""
+    """How many prices the search tries; 0 for a loss without one."""
     return int(jax.jit(loss.solve)(predicted, prepared).num_steps) if isinstance(loss, aw.DecDFL) else 0
 
 
@@ -123,8 +123,8 @@ def loss_row(num_arms: int, label: str, limits: Limits) -> Row:
     tried = prices_tried(loss, predicted, prepared)
     needed = (LOSS_BYTES[label] + PRICE_BYTES * tried) * num_arms
     figure, numbers = limits.figures(timing, needed, cost_of(step, predicted, prepared))
-    numbers["prices"] = float(tried)
     if tried:
+        numbers["prices"] = float(tried)
         figure += f", {tried} prices tried"
     return Row(f"{label}, loss and gradient alone", f"{num_arms:,} arms", timing, figure, label == FAST, numbers)
 

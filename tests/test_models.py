@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import armwise as aw
+from armwise import models
 from armwise.data import Features, one_hot
 from armwise.models import Linear, MultiLayerPerceptron, _by_comparing, _by_gathering, look_up
 
@@ -134,3 +135,21 @@ def test_a_lookup_does_not_depend_on_how_many_arms_there_are(rng):
     np.testing.assert_allclose(found, hot @ table, atol=1e-6)
     for arms in (slice(0, 10), slice(700, 1000)):
         np.testing.assert_array_equal(found[arms], look_up(levels, jnp.asarray(table), jnp.asarray(codes[arms])))
+
+
+@pytest.mark.parametrize("num_arms", [8, 11, 24])
+def test_the_gradient_of_a_lookup_in_blocks_is_the_one_hot_matrix_transposed(rng, monkeypatch, num_arms):
+    monkeypatch.setattr(models, "_CPU_FORWARD_BLOCK", 4)
+    monkeypatch.setattr(models, "_CPU_BACKWARD_BLOCK", 8)
+    levels = (3, 2)
+    codes = np.stack([rng.integers(0, size, (2, num_arms)) for size in levels], axis=-1).astype(np.uint8)
+    cotangent = rng.normal(size=(2, num_arms, 4))
+    table = jnp.asarray(rng.normal(size=(sum(levels), 4)))
+
+    def worth(table):
+        values = jax.vmap(lambda own: look_up(levels, table, own))(jnp.asarray(codes))
+        return jnp.sum(values * cotangent)
+
+    hot = np.concatenate([np.eye(size)[codes[..., column]] for column, size in enumerate(levels)], axis=-1)
+    np.testing.assert_allclose(worth(table), np.sum((hot @ table) * cotangent), rtol=1e-12)
+    np.testing.assert_allclose(jax.grad(worth)(table), np.einsum("kal,kao->lo", hot, cotangent), atol=1e-12)

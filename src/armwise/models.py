@@ -20,11 +20,11 @@ Transitions = Float[Array, "arms states actions states"]
 Levels = tuple[int, ...]  # how many each category has
 Codes = Integer[Array, "arms categorical"]
 
-# Arms whose rows are looked up at a time on a CPU. XLA spreads the sum of a larger lookup over the cores and then writes
-# out what each category contributes: 44 categories took 8 µs for 256 arms and 188 for 512.
+# Arms whose rows are looked up at a time on a CPU. XLA spreads the sum of a larger lookup over the cores and then
+# writes out what each category contributes: 44 categories took 8 µs for 256 arms and 188 for 512.
 _CPU_FORWARD_BLOCK = 256
-# Arms whose one-hot rows are written out at a time: within a core's cache, or enough to fill an accelerator.
-_CPU_BLOCK = 4096
+# Arms whose one-hot rows are written out at a time. On a CPU, 1,024 took a twentieth longer; an accelerator is filled.
+_CPU_BACKWARD_BLOCK = 4096
 _ACCELERATOR_BLOCK = 2**18
 
 
@@ -99,7 +99,7 @@ def _look_up_backward(levels, codes, cotangent):  # type: ignore[no-untyped-def]
     arms and for a million.
     """
     of_block = partial(_hot_transpose_times, levels)
-    size = _CPU_BLOCK if jax.default_backend() == "cpu" else _ACCELERATOR_BLOCK
+    size = _CPU_BACKWARD_BLOCK if jax.default_backend() == "cpu" else _ACCELERATOR_BLOCK
     num_blocks = len(codes) // size
     to_table = of_block(codes[num_blocks * size :], cotangent[num_blocks * size :])
     if num_blocks:

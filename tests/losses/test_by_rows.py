@@ -1,5 +1,7 @@
 """The loss row by row, which accelerators run, against the loss by solution, which the other tests hold to oracles."""
 
+import dataclasses
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -50,14 +52,60 @@ def test_rewards_and_first_states_of_each_arm(rng):
     assert_same(*both(loss, predicted, loss.prepare(true, problem, 2)), 1e-10)
 
 
-def test_float32_is_as_near_to_float64_as_the_loss_by_solution(rng):
-    loss = aw.DecDFL(aw.EntropyMixture(0.1))
+@pytest.mark.parametrize("temperature", [0.1, 0.01])
+def test_float32_is_as_near_to_float64_as_the_loss_by_solution(rng, temperature):
+    loss = aw.DecDFL(aw.EntropyMixture(temperature))
     true, predicted = (random_transitions(rng, "dense", 5000, 2) for _ in range(2))
     _, exact = both(loss, predicted, loss.prepare(true, aw.Problem(), 200))
     short = [value.astype(np.float32) for value in (true, predicted)]
-    found, _ = both(loss, short[1], loss.prepare(short[0], aw.Problem(), 200))
+    found, by_solution = both(loss, short[1], loss.prepare(short[0], aw.Problem(), 200))
     assert found[1].dtype == jnp.float32
-    assert_same(found, exact, 2e-5)
+    np.testing.assert_allclose(found[0], exact[0], rtol=1e-5)
+    error, usual = (np.abs(np.asarray(one[1]) - np.asarray(exact[1])).max() for one in (found, by_solution))
+    assert error <= 2 * usual
+
+
+def test_actions_that_no_policy_takes(rng):
+    loss = aw.DecDFL(aw.EntropyMixture(0.1), policies="threshold")
+    true, predicted = (random_transitions(rng, "dense", 7, 2, num_actions=3) for _ in range(2))
+    found, expected = both(loss, predicted, loss.prepare(true, aw.Problem(costs=(0, 1, 2)), 1))
+    assert_same(found, expected, 1e-9)
+    assert not np.any(found[1][:, :, 2])
+
+
+SETTINGS = {
+    "all": (aw.DecDFL(aw.EntropyMixture(0.1)), True),
+    "threshold": (aw.DecDFL(aw.EntropyMixture(0.1), policies="threshold"), True),
+    "index": (aw.DecDFL(aw.EntropyMixture(0.1), policies="index"), False),
+    "spread": (aw.DecDFL(aw.EntropyMixture(0.1), unit="spread"), False),
+    "L2": (aw.DecDFL(aw.QuadraticMixture(0.1)), False),
+}
+
+
+@pytest.mark.parametrize("num_states", [2, 4])
+@pytest.mark.parametrize("name", SETTINGS)
+def test_where_there_is_an_accelerator_a_program_placed_on_the_cpu_works(rng, monkeypatch, name, num_states):
+    """Which losses go row by row there; and no kernel is called that was never made."""
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    monkeypatch.setattr(dec_dfl, "_by_kernel", None)
+    (loss, is_one_call), at_once = SETTINGS[name], []
+    true, predicted = (random_transitions(rng, "dense", 6, num_states) for _ in range(2))
+    prepared = loss.prepare(true, aw.Problem(num_states=num_states), 1)
+
+    def value(temperature, predicted):
+        own = dataclasses.replace(loss, mixture=type(loss.mixture)(temperature))
+        at_once.append(dec_dfl._is_one_call(own, predicted, prepared))
+        return own(predicted, prepared)
+
+    def by_solution(temperature, predicted):
+        return dec_dfl._by_solution(
+            dataclasses.replace(loss, mixture=type(loss.mixture)(temperature)), predicted, prepared
+        )
+
+    for place in (0, 1):  # the temperature's gradient, which does not come at once, and that of the predictions
+        found, expected = (jax.jit(jax.grad(one, argnums=place))(0.1, predicted) for one in (value, by_solution))
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    assert at_once == [is_one_call and (num_states == 2 or name == "threshold")] * 2
 
 
 def test_many_cohorts_at_once(rng):

@@ -110,10 +110,26 @@ def test_a_budget_out_of_reach_is_the_cheapest_policies(budget):
     (value, gradient), (expected, slope) = (path(predicted, prepared, 0.1) for path in paths("all"))
     np.testing.assert_allclose(value, expected, rtol=1e-12)
     np.testing.assert_allclose(gradient, slope, rtol=1e-9, atol=1e-9)
+    (value, gradient), _ = (path(*narrow((predicted, prepared)), np.float32(0.1)) for path in paths("all"))
+    np.testing.assert_allclose(value, expected, rtol=1e-6)
+    np.testing.assert_allclose(gradient, slope, rtol=1e-4, atol=1e-4)
 
 
-def test_nan_is_passed_on():
-    predicted, prepared = problem_of(1, "dense", SHAPES[1], 0.9, 0.1)
+@pytest.mark.parametrize("cost", [1e-6, 1e8])
+@pytest.mark.parametrize("shorten", [lambda tree: tree, narrow])
+def test_calls_may_cost_next_to_nothing_or_a_fortune(cost, shorten):
+    rng = np.random.default_rng(0)
+    true, predicted = (random_transitions(rng, "dense", 20, 2) for _ in range(2))
+    prepared = aw.DecDFL(aw.EntropyMixture(0.1)).prepare(true, aw.Problem(costs=(0.0, cost)), 2 * cost)
+    expected = paths("all")[1](jnp.asarray(predicted), prepared, 0.1)
+    value, gradient = paths("all")[0](*shorten((jnp.asarray(predicted), prepared)), 0.1)
+    np.testing.assert_allclose(value, expected[0], rtol=1e-6)
+    np.testing.assert_allclose(gradient, expected[1], rtol=0, atol=1e-4 * np.abs(expected[1]).max())
+
+
+@pytest.mark.parametrize("shorten", [lambda tree: tree, narrow])
+def test_nan_is_passed_on(shorten):
+    predicted, prepared = shorten(problem_of(1, "dense", SHAPES[1], 0.9, 0.1))
     value, gradient = paths("all")[0](predicted.at[3, 0, 0, 0].set(jnp.nan), prepared, 0.1)
     assert jnp.isnan(value)
     assert jnp.isnan(gradient).any()

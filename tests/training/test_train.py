@@ -12,7 +12,7 @@ import pytest
 import armwise as aw
 from armwise.data import Cohorts, Features, synthetic
 from armwise.models import Linear
-from armwise.training import TrainConfig, train
+from armwise.training import TrainConfig, engine, train
 
 LOSSES = {
     "mse": aw.MeanSquaredError(),
@@ -294,3 +294,15 @@ def test_progress_goes_to_stderr_and_only_when_asked(domain, model, capfd):
         captured = capfd.readouterr()
         assert captured.out == ""
         assert ("training" in captured.err) == (progress is True)
+
+
+@pytest.mark.parametrize("options", [{"xla_cpu_no_such_option": "1"}, {"xla_cpu_scheduler_type": "NO_SUCH_VALUE"}])
+def test_options_that_this_compiler_does_not_know_are_left_out(monkeypatch, options):
+    monkeypatch.setattr(engine, "_OPTIONS", {jax.default_backend(): options})
+    assert engine._options_for_small_kernels() == {}
+
+
+def test_options_that_the_user_has_chosen_are_left_to_her(monkeypatch):
+    assert engine._options_for_small_kernels() == engine._OPTIONS["cpu"]
+    monkeypatch.setenv("XLA_FLAGS", "--xla_cpu_scheduler_type=CPU_SCHEDULER_TYPE_CONCURRENCY_OPTIMIZED")
+    assert engine._options_for_small_kernels() == {}

@@ -58,9 +58,9 @@ def compare(results: Path) -> list[Comparison]:
     for (domain,), rows in group_by(study, "domain").items():
         own = recipe_runs(rows)
         jobs = group_by([run for run in paper if run.domain == domain and run.model == "linear"], "loss")
-        chosen = [select(runs) for (loss,), runs in jobs.items() if loss in SINGLE]
-        # Few runs of a slow loss may be best by luck: only those with as many as the others count.
-        singles = [runs for runs in chosen if len(runs) == max(map(len, chosen))]
+        singles = [select(runs) for (loss,), runs in jobs.items() if loss in SINGLE]
+        # Few runs of a slow loss may be best by luck: only those that were run wherever the recipe was count.
+        singles = [runs for runs in singles if _places(own) <= _places(runs)]
         if own and singles:
             lines.append(compare_runs(domain, choose_by_quality(own), max(singles, key=_mean)))
     return lines
@@ -134,6 +134,10 @@ def compare_runs(domain: str, recipe: Sequence[RunRow], best: Sequence[RunRow]) 
         error=error,
         half_width=STUDENT.get(num_splits, float("nan")) * error,
     )
+
+
+def _places(runs: Sequence[RunRow]) -> set[tuple[int, int]]:
+    return {(run.split, run.initialisation) for run in runs}
 
 
 def _cell(runs: Sequence[RunRow] | None) -> str:

@@ -22,9 +22,9 @@ from armwise.experiments.summary import Summary, summarise
 from armwise.experiments.times import TimeRow, epoch_times
 
 RUNS, TIMES, FIGURES = "runs", "times.csv", "figures"
-FigureRow = TypeVar("FigureRow", HistoryRow, IndexRow)
 CURVES = "curves"  # fewer runs, at the chosen hyperparameters, of losses too slow to look at after every epoch of all
 DECOMPOSED_TITLE = "Normalised decomposed test quality:\n\n"
+FigureRow = TypeVar("FigureRow", HistoryRow, IndexRow)
 
 # What the full protocol would take days for is run with less of it; the rows say so.
 REDUCED: dict[str, Protocol] = {
@@ -218,8 +218,8 @@ def has_results(folder: Path) -> bool:
 
 def _fill_in(kept: list[FigureRow], alone: list[FigureRow]) -> list[FigureRow]:
     """What the runs kept for a figure; where they kept nothing of a domain and loss, what was run for that alone."""
-    known = {(row.domain, row.loss) for row in kept}
-    return kept + [row for row in alone if (row.domain, row.loss) not in known]
+    known = {(row.domain, row.model, row.loss) for row in kept}
+    return kept + [row for row in alone if (row.domain, row.model, row.loss) not in known]
 
 
 def _drawn(setup: Setup, name: str) -> str:

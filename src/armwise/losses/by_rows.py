@@ -1,7 +1,7 @@
 """Fast DEC-DFL's loss with its gradient in few passes over memory, for accelerators and few states.
 
 There a pass over memory is what time consists of. Left to itself, JAX writes every intermediate result of the loss and
-of its derivative, most of them with the arms outermost. Here every array is a row over the arms, and there are only:
+of its derivative, most of them with the arms outermost. Here every array is a row over the arms, and what is left is:
 
 1. the return of each policy (Algorithm 3);
 2. the search for the price, a pass for each price tried (Algorithm 2);
@@ -64,9 +64,9 @@ def loss_and_gradient(
     """
     moves = lax.optimization_barrier(jnp.moveaxis(predicted, 0, -1))
     rewards, first, _, discount = in_precision_of(predicted, problem)
-    rows = moves.shape[0], moves.shape[-1]
+    shape = moves.shape[0], moves.shape[-1]
     chains = _Chains(
-        moves, list(jnp.broadcast_to(rewards.T, rows)), list(jnp.broadcast_to(first.T, rows)), discount, policies
+        moves, list(jnp.broadcast_to(rewards.T, shape)), list(jnp.broadcast_to(first.T, shape)), discount, policies
     )
     returns = lax.optimization_barrier(chains.returns())
     budgeted, _, found = charge_budget(ENTROPY, jnp.stack(returns), spending, temperature, jnp.zeros_like(temperature))
@@ -134,7 +134,8 @@ class _Chains(NamedTuple):
             for (state, visits), (following, value) in product(enumerate(self._visits(policy)), enumerate(values)):
                 parts[state, int(policy[state]), following].append(visits * value)
         places = product(range(num_states), range(num_actions), range(num_states))
-        return [self.discount * _sum(parts[place]) for place in places]
+        none = jnp.zeros_like(pull[0])  # of a transition that no policy makes
+        return [self.discount * _sum(parts[place] or [none]) for place in places]
 
     def _visits(self, policy: Int[np.ndarray, " states"]) -> list[Row]:
         """How often, discounted, each state is visited."""

@@ -163,7 +163,7 @@ def _is_one_call(loss: DecDFL, predicted_transitions: ArrayLike, prepared: Prepa
         return False
     if not (isinstance(loss.mixture, EntropyMixture) and loss.constraint == "true"):
         return False
-    if prepared.places is not None or prepared.unit is not None:  # neither has such policies, or such a unit
+    if prepared.places is not None or prepared.unit is not None:  # for `solve` alone
         return False
     shape, dtype = predicted_transitions.shape, predicted_transitions.dtype
     policies, arms = prepared.rewards.shape
@@ -182,9 +182,11 @@ def _one_call(loss: DecDFL, predicted: Float[Array, "..."], prepared: PreparedRe
 
 
 def _value_and_gradient(loss: DecDFL, predicted: Array, prepared: PreparedReturns) -> tuple[Array, Array]:
-    few = len(prepared.rewards) <= by_rows.MOST_POLICIES
-    elsewhere = _by_rows if few else jax.value_and_grad(_by_solution, argnums=1)
-    return jax.lax.platform_dependent(loss, predicted, prepared, cpu=_by_kernel, default=elsewhere)
+    by_solution = jax.value_and_grad(_by_solution, argnums=1)
+    # A program may be placed on the CPU of a machine that has an accelerator, where no kernel was made for it.
+    on_cpu = _by_kernel if jax.default_backend() == "cpu" else by_solution
+    elsewhere = _by_rows if len(prepared.rewards) <= by_rows.MOST_POLICIES else by_solution
+    return jax.lax.platform_dependent(loss, predicted, prepared, cpu=on_cpu, default=elsewhere)
 
 
 def _by_kernel(loss: DecDFL, predicted: Array, prepared: PreparedReturns) -> tuple[Array, Array]:
@@ -216,7 +218,7 @@ def _kernel_inputs(loss: DecDFL, predicted: Array, prepared: PreparedReturns) ->
 
 
 def _forward(loss, predicted, prepared):  # type: ignore[no-untyped-def]
-    """The value and the kernel's gradient, which is that of the predictions.
+    """The value and the gradient that came with it, which is that of the predictions.
 
     If another is asked for, such as the temperature's, everything is computed with JAX.
     """

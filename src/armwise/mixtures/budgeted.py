@@ -79,9 +79,10 @@ class BudgetedRewards(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A price of budget, every policy's net return there less its arm's largest, and how the search went.
+    """A price of budget, the net returns near it, and how the search went.
 
-    The net returns are those at a price nearby, and what is left to charge: whoever uses them subtracts it in passing.
+    The net returns are those at a price nearby, up to a constant for each arm, and what is left to charge of the price:
+    whoever uses them subtracts it in passing (`net`).
     """
 
     price: Float[Array, ""]
@@ -195,7 +196,7 @@ def _accurately(spent: Float[Array, " arms"], falls: Float[Array, " arms"]) -> t
 
 
 def _search(rule: RowRule, problem: BudgetedRewards, start: Float[Array, ""], attainable: Bool[Array, ""]) -> Found:
-    """The price, the net returns there less each arm's largest, and how the search went.
+    """The price, the net returns near it, and how the search went.
 
     The search runs twice, as in iterative refinement: the second time on the net returns at the first answer, where
     only a small correction to the price is left to find and no digits cancel. The first one adds plainly, which is

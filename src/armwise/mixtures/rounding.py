@@ -79,8 +79,8 @@ def accurate_and_plain_sums(accurate: Float[Array, " terms"], *plain: Float[Arra
     zero = np.zeros((), accurate.dtype)
 
     def add(left: tuple[Array, ...], right: tuple[Array, ...]) -> tuple[Array, ...]:
-        accurate = _add_short((left[0], left[1]), (right[0], right[1]))
-        return *accurate, *map(jnp.add, left[2:], right[2:])
+        carefully = _add_short((left[0], left[1]), (right[0], right[1]))
+        return *carefully, *map(jnp.add, left[2:], right[2:])
 
     terms = accurate, jnp.zeros_like(accurate), *plain
     total, rest, *others = lax.reduce(terms, (zero,) * len(terms), add, dimensions=(0,))

@@ -61,7 +61,7 @@ struct Sum {
   void operator+=(const Block &block) {
     for (int part = 0; part < PARTS; part++) lanes += widen(block, part);
   }
-  operator double() const {
+  double total() const {
     double total = 0;
     for (int lane = 0; lane < LANES; lane++) total += lanes[lane];
     return total;
@@ -258,7 +258,8 @@ static double fill_worth(Cohort &cohort) {
     gain += most - least;
     cost += dearest;
   }
-  return (gain + cohort.temperature * (double)cohort.arms) / (cost > 0 ? cost : 1);
+  double dearest = cost.total();
+  return (gain.total() + cohort.temperature * (double)cohort.arms) / (dearest > 0 ? dearest : 1);
 }
 
 /* ---- 2. the price ---- */
@@ -332,10 +333,10 @@ static double find_price(const Cohort &cohort, Spent (*spent_at)(const Cohort &,
   double reach = 8 * unit, last_size = INFINITY, last_move = INFINITY;
   for (int step = 0; step < 100; step++) {
     Spent spent = spent_at(cohort, price);
-    double excess = spent.mean - budget, width = upper - lower;
+    double excess = spent.mean.total() - budget, width = upper - lower;
     if (fabs(excess) <= near || (excess <= 0 && price <= 0)) return price;
     double value = log1p(excess / budget);
-    double newton = price + value * (excess + budget) * cohort.temperature / spent.variance;
+    double newton = price + value * (excess + budget) * cohort.temperature / spent.variance.total();
     double move = fabs(newton - price);
     if (value <= 0)
       upper = price, upper_value = value;
@@ -445,14 +446,16 @@ static Sums fill_all_shares(Cohort &cohort, double price, bool attainable) {
 
 /* With `push`, how the price answers (Equation 12 by elimination: mixtures/budgeted.py). */
 static void fill_gradient(const Cohort &cohort, double push) {
-  Number scale = (Number)(cohort.discount / ((double)cohort.arms * cohort.temperature));
+  double scale = cohort.discount / ((double)cohort.arms * cohort.temperature);
   for (int64_t block = 0; block < cohort.blocks(); block++) {
-    const Block *spend = cohort.spend + block * POLICIES;
-    Block weights[POLICIES];
+    const Block *shares = cohort.worth + block * POLICIES;
+    Block weights[POLICIES], swayed_spend[POLICIES];
     load_true_rewards(cohort, block, weights);
+    memcpy(swayed_spend, cohort.spend + block * POLICIES, sizeof swayed_spend);
+    sway(shares, weights); /* each for itself: their difference, rounded before, would lose digits */
+    sway(shares, swayed_spend);
     for (int policy = 0; policy < POLICIES; policy++)
-      weights[policy] = scale * ((Number)push * spend[policy] - weights[policy]);
-    sway(cohort.worth + block * POLICIES, weights);
+      weights[policy] = (Number)(scale * push) * swayed_spend[policy] - (Number)scale * weights[policy];
     Table<STATES> root, to_root;
     fill_root(cohort, block, &root);
     weights_below(root, 1, weights, &to_root);
@@ -470,11 +473,12 @@ static void run(Cohort &cohort) {
   Sums sums = fill_all_shares(cohort, price, attainable);
 
   /* Rounding, or a search that failed, may leave the mixture over its budget: move it towards the cheapest policies. */
-  double excess = sums.spent - cohort.left, moved = excess > 0 ? excess / (excess + cohort.left) : 0;
-  double value = sums.value + moved * (sums.cheapest - sums.value);
+  double excess = sums.spent.total() - cohort.left, moved = excess > 0 ? excess / (excess + cohort.left) : 0;
+  double value = sums.value.total() + moved * (sums.cheapest.total() - sums.value.total());
   *cohort.loss = (Number)(-value / (double)cohort.arms);
 
-  fill_gradient(cohort, price > 0 && sums.variance > 0 ? sums.pull / sums.variance : 0);
+  double variance = sums.variance.total();
+  fill_gradient(cohort, price > 0 && variance > 0 ? sums.pull.total() / variance : 0);
 }
 
 /* ---- what XLA calls ---- */

@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -88,8 +89,10 @@ _OPTIONS = {
 
 
 def _options_for_small_kernels() -> dict[str, Any]:
-    """The compiler's options for this machine, or none where this version of XLA has no such options."""
+    """The compiler's options for this machine; none where this version of XLA has no such, or the user chose some."""
     options: dict[str, Any] = dict(_OPTIONS.get(jax.default_backend(), {}))
+    if any(name in os.environ.get("XLA_FLAGS", "") for name in options):
+        return {}
     try:
         jax.jit(jnp.negative, compiler_options=options).lower(1.0).compile()
     except (RuntimeError, ValueError):
