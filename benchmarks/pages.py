@@ -80,6 +80,11 @@ def native() -> str:
     return records("native", ("what", "expected", "measured"))
 
 
+def accelerator() -> str:
+    """docs/performance.md's record of the steps on an accelerator; the figures are in the accelerator benchmark."""
+    return records("accelerator", ("what", "expected", "measured"))
+
+
 def profiles() -> str:
     """docs/performance.md's record of profiles."""
     return records("profile", ("what", "measured"))
@@ -102,6 +107,7 @@ SECTIONS: dict[str, Callable[[], str]] = {
     "figures": figures,
     "steps": steps,
     "native": native,
+    "accelerator": accelerator,
     "profiles": profiles,
     "tried": tried,
     "states-quality": partial(stored.section, "states-quality"),
