@@ -69,7 +69,7 @@ class DecDFL(Loss):
         policies: which per-arm policies are mixed. "all" 2^S of them, as long as time and memory allow: to 10 states
             or so. "near-index" beyond: the S² − S + 2 policies that act in each arm's states in the order of its true
             Whittle indices, but for at most one state. Their optimum is that of all policies (of indexable arms), and
-            of the smaller sets they teach by far the most (``docs/performance.md``). "index", the S + 1 in that order
+            of the smaller sets they teach the most, though less than all (``docs/performance.md``). "index", the S + 1 in that order
             alone, has the same optimum but teaches no prediction the order; "threshold" are the S + 1 in the order of
             engagement.
         budget_share: train as if there were this multiple of the budget. A loss for several budgets at once is a sum
