@@ -69,9 +69,9 @@ class DecDFL(Loss):
         policies: which per-arm policies are mixed. "all" 2^S of them, as long as time and memory allow: to 10 states
             or so. "near-index" beyond: the S² − S + 2 policies that act in each arm's states in the order of its true
             Whittle indices, but for at most one state. Their optimum is that of all policies (of indexable arms), and
-            of the smaller sets they teach the most, though less than all (``docs/performance.md``). "index", the S + 1 in that order
-            alone, has the same optimum but teaches no prediction the order; "threshold" are the S + 1 in the order of
-            engagement.
+            of the smaller sets they teach the most, though less than all (``docs/performance.md``). "index", the S + 1
+            in that order alone, has the same optimum but teaches no prediction the order; "threshold" are the S + 1 in
+            the order of engagement.
         budget_share: train as if there were this multiple of the budget. A loss for several budgets at once is a sum
             of such: ``0.5 * DecDFL(mixture, budget_share=0.5) + 0.5 * DecDFL(mixture, budget_share=2.0)``.
         unit: what the mixture's temperature is measured in: a "return", as in the paper, or the "spread" of the true
