@@ -264,8 +264,6 @@ static double fill_worth(Cohort &cohort) {
 
 /* ---- 2. the price ---- */
 
-/* What is left of a block's returns at a price, less each arm's best, in temperatures: coarsely in the precision that
-   comes in, exactly in double precision. */
 template <class Vector>
 static inline void take_best_away(Vector *net) {
   Vector best = net[0];
@@ -273,6 +271,8 @@ static inline void take_best_away(Vector *net) {
   for (int policy = 0; policy < POLICIES; policy++) net[policy] -= best;
 }
 
+/* What is left of a block's returns at a price, less each arm's best, in temperatures: coarsely in the precision that
+   comes in, exactly in double precision. */
 static inline void net_coarsely(const Cohort &cohort, const Block *worth, const Block *spend, double price, Block *net) {
   Number charged = (Number)price, scale = (Number)(1 / cohort.temperature);
   for (int policy = 0; policy < POLICIES; policy++) net[policy] = scale * (worth[policy] - charged * spend[policy]);
