@@ -35,7 +35,8 @@ class LossFamily:
 
 
 def _reference(regulariser: str) -> Callable[[float], Loss]:
-    return lambda temperature: DecDFL(CvxpyMixture(regulariser, temperature, solver="SCS", tolerance=1e-6))
+    """With Clarabel: after SCS, most of diffcp's gradients through the entropy were NaN on ``ctn0094``."""
+    return lambda temperature: DecDFL(CvxpyMixture(regulariser, temperature, solver="Clarabel", tolerance=1e-9))
 
 
 def _entropy(temperature: float) -> Loss:

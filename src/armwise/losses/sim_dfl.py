@@ -13,6 +13,7 @@ It is written to be as fast as it can be, so that what is faster is really faste
   sort. (Wang et al. draw one arm after the other in proportion to the probabilities, which distorts them.)
 - Nothing is differentiated through the simulation: the derivative of the soft top-k has a closed form, so the
   estimate of the gradient with respect to the indices is one pass back over the simulated steps.
+- On an NVIDIA GPU all of that is one kernel (``sim_kernel``).
 """
 
 from functools import partial
@@ -184,10 +185,22 @@ def _estimate(
     num_trajectories, num_steps, credit = config
     num_arms = indices.shape[0]
 
-    def add_block(total, pairs):  # type: ignore[no-untyped-def]
+    def step_by_step(pairs):  # type: ignore[no-untyped-def]
         counted = (2 * pairs[None] + jnp.arange(2, dtype=jnp.uint32)[:, None]) < num_trajectories
         steps = _simulate(indices, temperature, arms, words, budget, pairs, num_steps)
-        value, gradient = _look_back(steps, arms, counted, temperature, credit if with_gradient else None)
+        return _look_back(steps, arms, counted, temperature, credit if with_gradient else None)
+
+    def on_gpu(pairs):  # type: ignore[no-untyped-def]
+        from armwise.losses import sim_kernel  # here, so that a CPU never loads Pallas
+
+        if credit != "own" or not sim_kernel.fits(indices):
+            return step_by_step(pairs)
+        known = (indices, temperature, arms, words, budget, pairs)
+        return sim_kernel.simulate(*known, num_trajectories, num_steps, with_gradient=with_gradient)
+
+    def add_block(total, pairs):  # type: ignore[no-untyped-def]
+        cuda = on_gpu if jax.default_backend() == "gpu" else step_by_step
+        value, gradient = jax.lax.platform_dependent(pairs, cuda=cuda, default=step_by_step)
         return (total[0] + value, total[1] + gradient), None
 
     nothing = jnp.zeros((), indices.dtype), jnp.zeros_like(indices)

@@ -2,12 +2,14 @@
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 
 MAX_STEPS = 60
 
 Scores = Float[Array, "*batch items lanes"]
 Thresholds = Float[Array, "*batch lanes"]
+Numbers = Float[Array, "..."]
+Bracket = tuple[Numbers, Numbers, Numbers]
 
 
 def soft_top_k(
@@ -34,31 +36,51 @@ def soft_top_k(
         Probabilities, of the shape of the scores, and the thresholds of the lanes.
     """
     num_items = scores.shape[-2]
-    # At these thresholds the probabilities sum to less than 1/2 and to more than items − 1/2.
-    margin = temperature * (jnp.log(jnp.asarray(2.0 * num_items, scores.dtype)) + 1)
-    low, high = jnp.min(scores, -2) - margin, jnp.max(scores, -2) + margin
+    low, high = outer_thresholds(scores, temperature, -2)
     wanted = jnp.clip(k, 0.5, num_items - 0.5)  # the search is for k = 1 … items − 1; the ends need none
-    # Newton's error is the square of its step: a step this short is the last.
-    last_step = jnp.sqrt(jnp.finfo(scores.dtype).eps) * temperature
 
     def step(state):  # type: ignore[no-untyped-def]
-        low, high, threshold, _, count = state
-        share = _shares(scores, threshold, temperature)
-        total = jnp.sum(share, -2)
-        low, high = jnp.where(total > wanted, threshold, low), jnp.where(total > wanted, high, threshold)
-        # On a logarithmic scale, because far above the scores the sum falls exponentially in the threshold.
-        spread = jnp.maximum(jnp.sum(share * (1 - share), -2), jnp.finfo(scores.dtype).tiny)
-        newton = threshold + temperature * jnp.log(total / wanted) * total / spread
-        following = jnp.where((newton >= low) & (newton <= high), newton, (low + high) / 2)
-        settled = jnp.abs(following - threshold) <= last_step
-        return low, high, following, jnp.all(settled), count + 1
+        place, _, count = state
+        place, settled = narrow(scores, place, -2, wanted, temperature)
+        return place, jnp.all(settled), count + 1
 
     first = (low + high) / 2 if start is None else jnp.clip(start, low, high)
-    state = (low, high, first, jnp.zeros((), bool), 0)
-    _, _, threshold, _, _ = jax.lax.while_loop(lambda state: ~state[3] & (state[4] < MAX_STEPS), step, state)
-    share = _shares(scores, threshold, temperature)
+    state = ((low, high, first), jnp.zeros((), bool), 0)
+    (_, _, threshold), _, _ = jax.lax.while_loop(lambda state: ~state[1] & (state[2] < MAX_STEPS), step, state)
+    share = _shares(scores, jnp.expand_dims(threshold, -2), temperature)
     return jnp.where(k <= 0, 0, jnp.where(k >= num_items, 1, share)), threshold
 
 
-def _shares(scores: Scores, threshold: Thresholds, temperature: Float[Array, ""]) -> Scores:
-    return jax.nn.sigmoid((scores - threshold[..., None, :]) / temperature)
+def outer_thresholds(scores: Numbers, temperature: Float[Array, ""], axis: int) -> tuple[Numbers, Numbers]:
+    """Thresholds at which the probabilities sum to more than items − 1/2, and to less than 1/2."""
+    margin = temperature * (jnp.log(jnp.asarray(2.0 * scores.shape[axis], scores.dtype)) + 1)
+    return jnp.min(scores, axis) - margin, jnp.max(scores, axis) + margin
+
+
+def narrow(
+    scores: Numbers, bracket: Bracket, axis: int, wanted: Float[Array, ""], temperature: Float[Array, ""]
+) -> tuple[Bracket, Bool[Array, "..."]]:
+    """One step of Newton's method, or of bisection where Newton's would leave the bracket; and whether it was the last.
+
+    Args:
+        scores: of the items, which lie along ``axis``.
+        bracket: thresholds below and above the one looked for, and the one to try.
+        axis: along which the probabilities are summed.
+        wanted: what their sum should be.
+        temperature: of the probabilities.
+    """
+    low, high, threshold = bracket
+    share = _shares(scores, jnp.expand_dims(threshold, axis), temperature)
+    total = jnp.sum(share, axis)
+    low, high = jnp.where(total > wanted, threshold, low), jnp.where(total > wanted, high, threshold)
+    # On a logarithmic scale, because far above the scores the sum falls exponentially in the threshold.
+    spread = jnp.maximum(jnp.sum(share * (1 - share), axis), jnp.finfo(scores.dtype).tiny)
+    newton = threshold + temperature * jnp.log(total / wanted) * total / spread
+    following = jnp.where((newton >= low) & (newton <= high), newton, (low + high) / 2)
+    # Newton's error is the square of its step: a step this short is the last.
+    settled = jnp.abs(following - threshold) <= jnp.sqrt(jnp.finfo(scores.dtype).eps) * temperature
+    return (low, high, following), settled
+
+
+def _shares(scores: Numbers, threshold: Numbers, temperature: Float[Array, ""]) -> Numbers:
+    return jax.nn.sigmoid((scores - threshold) / temperature)

@@ -25,7 +25,11 @@ def uniforms(
     words: UInt32[Array, "arms 2"], pairs: UInt32[Array, " pairs"], step: UInt32[Array, ""], dtype: jnp.dtype
 ) -> Float[Array, "2 arms pairs"]:
     """Uniform draws in ``[0, 1)`` for each arm at one step, two trajectories to a pair."""
-    drawn = bits(words, pairs, step)
+    return as_uniform(bits(words, pairs, step), dtype)
+
+
+def as_uniform(drawn: Words, dtype: jnp.dtype) -> Float[Array, "..."]:
+    """Random bits as numbers in ``[0, 1)``."""
     if dtype == jnp.float64:
         return drawn.astype(dtype) * 2.0**-32
     return (drawn >> 8).astype(dtype) * jnp.asarray(2.0**-24, dtype)  # float32 holds 24 bits
