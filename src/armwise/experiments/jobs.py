@@ -136,8 +136,8 @@ def _as_json(protocol: Protocol) -> dict[str, Any]:
 def runs_at_once(job: Job, domain: Domain) -> int:
     """How many runs to train side by side: enough to fill the machine, few enough for its memory.
 
-    SIM-DFL keeps every step of its simulations, for all validation cohorts of a run together; and on an accelerator a
-    call of ``whittle_indices`` for three states or more fills up to 2¹⁶ arms, whatever it is given.
+    Step by step, SIM-DFL keeps every step of its simulations, for all validation cohorts of a run together. Its kernel
+    keeps a byte for each arm, step and pair of trajectories, and nothing but the returns where it takes no gradient.
     """
     on_cpu = jax.default_backend() == "cpu"
     most, memory = (_CPU_RUNS, _CPU_MEMORY) if on_cpu else (_ACCELERATOR_RUNS, _ACCELERATOR_MEMORY)
@@ -146,10 +146,12 @@ def runs_at_once(job: Job, domain: Domain) -> int:
         return most
     arms, states = domain.cohorts.num_arms, domain.problem.num_states
     steps = default_horizon(float(domain.problem.discount))
-    of_cohort = 20 * steps * min(arms * (trajectories + 1), 2**18 // (1 + steps // 16))
-    if states > 2 and not on_cpu:
-        of_cohort += 2**16 * states * states * 4 * 6
-    return int(np.clip(memory // (max(1, domain.sizes[1]) * of_cohort), 1, most))
+    lanes = min(arms * (trajectories + 1), 2**18 // (1 + steps // 16))
+    if on_cpu:
+        of_run = domain.sizes[1] * lanes * 20 * steps
+    else:
+        of_run = lanes * (steps + 4 * states) + domain.sizes[1] * lanes * 4
+    return int(np.clip(memory // max(1, of_run), 1, most))
 
 
 def _train(
