@@ -38,13 +38,13 @@ def paths(policies):
     return of(by_kernel), of(dec_dfl._by_solution)
 
 
-def problem_of(seed, kind, shape, discount, share):
-    """A cohort whose budget is a share of what all of its arms can spend."""
+def problem_of(seed, kind, shape, discount, share, cost=1.5, unit=1.0):
+    """A cohort whose budget is a share of what all of its arms can spend; rewards are given in a unit."""
     arms, states, policies = shape
     rng = np.random.default_rng(seed)
     true, predicted = random_transitions(rng, "dense", arms, states), random_transitions(rng, kind, arms, states)
-    problem = aw.Problem(rewards=rng.random((arms, states)), discount=discount, costs=(0.0, 1.5))
-    prepared = aw.DecDFL(aw.EntropyMixture(1.0), policies=policies).prepare(true, problem, 1.5 * arms * share)
+    problem = aw.Problem(rewards=unit * rng.random((arms, states)), discount=discount, costs=(0.0, cost))
+    prepared = aw.DecDFL(aw.EntropyMixture(1.0), policies=policies).prepare(true, problem, cost * arms * share)
     return jnp.asarray(predicted), prepared
 
 
@@ -85,6 +85,25 @@ def test_equals_jax_in_both_precisions(seed, kind, shape, temperature, share, di
     single = by_kernel(*narrow((predicted, prepared)), np.float32(temperature))
     assert single[0].dtype == single[1].dtype == np.float32
     check_equal(single, expected, 2**-23 * (1 + 0.05 / (1 - discount)), temperature, discount)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    shape=st.sampled_from(SHAPES),
+    share=st.floats(-4, 0.3).map(lambda power: 10**power),
+    cost=st.floats(-8, 9).map(lambda power: 10**power),
+    unit=st.floats(-6, 6).map(lambda power: 10**power),
+)
+def test_the_units_of_costs_and_rewards_change_nothing(seed, shape, share, cost, unit):
+    """But for the loss, which is in the unit of the rewards, as the temperature is."""
+    temperature, discount = 0.1, 0.9
+    by_kernel, with_jax = paths(shape[2])
+    expected = with_jax(*problem_of(seed, "skewed", shape, discount, share), temperature)
+    scaled = problem_of(seed, "skewed", shape, discount, share, cost, unit)
+    for epsilon, shorten, number in ((2**-52, lambda tree: tree, float), (2**-22, narrow, np.float32)):
+        value, gradient = by_kernel(*shorten(scaled), number(temperature * unit))
+        found = float(value) / unit, np.asarray(gradient, float) / unit
+        check_equal(found, expected, epsilon, temperature, discount)
 
 
 def test_equal_returns_share_equally():
