@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from armwise.data import transition_counts
 from armwise.errors import ExitCode, OutageError
 from armwise.planning import ProgrammeData, check_programme, load_programme
 from armwise.planning.sample import FIRST_DAY, init_programme, sample_programme
@@ -190,6 +191,45 @@ def test_planned_calls_count_only_if_the_programme_says_so(tmp_path):
     settings = edited("programme.toml", 'status = "status"', 'status = "status"\ncount = "all"')
     data = load_programme(write_programme(tmp_path, programme=settings))
     assert data.num_calls.tolist() == [1, 1, 0, 1]
+
+
+def test_a_call_may_show_in_its_own_step(tmp_path):
+    """Then it leads there from the step before; a call in the first step leads from nowhere, but it was made."""
+    settings = edited("programme.toml", 'status = "status"', 'status = "status"\neffect = "same step"')
+    more = INTERVENTIONS + "0001,2024-01-10,delivered\n"
+    data = load_programme(write_programme(tmp_path, programme=settings, interventions=more))
+    assert np.asarray(data.trajectories.actions)[0].tolist() == [1, 0, 0]
+    assert data.num_calls.tolist() == [2, 0, 0, 1]
+    assert data.steps_since_call.tolist() == [2, -1, -1, 2]
+    only_first = load_programme(write_programme(tmp_path, programme=settings))
+    assert not np.asarray(only_first.trajectories.actions)[0].any()
+
+
+def test_what_a_call_does_at_once_is_seen_in_its_own_step_alone(tmp_path, rng):
+    """Nine in ten listen in a week with a call, three in ten without, whatever they did before."""
+    people, weeks = 400, 12
+    called = rng.random((people, weeks)) < 0.3
+    listened = rng.random((people, weeks)) < np.where(called, 0.9, 0.3)
+    weeks_seen = "".join(f"{p},{w},{int(state)}\n" for (p, w), state in np.ndenumerate(listened))
+    texts = {
+        "beneficiaries": "id,age\n" + "".join(f"{person},30\n" for person in range(people)),
+        "engagement": "id,week,state\n" + weeks_seen,
+        "interventions": "id,week\n" + "".join(f"{p},{w}\n" for p, w in np.argwhere(called)),
+    }
+    seen = {}
+    for effect in ("same step", "next step"):
+        programme = f"""
+            name = "t"
+            beneficiaries = {{file = "beneficiaries.csv", id = "id", numbers = ["age"]}}
+            engagement = {{file = "engagement.csv", id = "id", week = "week", state = "state", num_states = 2}}
+            interventions = {{file = "interventions.csv", id = "id", week = "week", effect = "{effect}"}}
+            budget = {{total = 5}}
+        """
+        counts = transition_counts(load_programme(write_programme(tmp_path, programme=programme, **texts)).trajectories)
+        ends = np.asarray(counts).sum(axis=(0, 1))
+        seen[effect] = ends[:, 1] / ends.sum(axis=1)
+    np.testing.assert_allclose(seen["same step"], [0.3, 0.9], atol=0.03)
+    np.testing.assert_allclose(seen["next step"], 0.3 * 0.9 + 0.7 * 0.3, atol=0.03)
 
 
 def test_without_a_status_every_row_is_a_call(tmp_path):

@@ -215,9 +215,11 @@ def _assemble(
     quality: DataQuality,
 ) -> ProgrammeData:
     observed = states >= 0
-    inside = calls.filter(calls["step"].is_between(0, calendar.num_steps - 1))
+    # An action leads from its step's state to the next one's: a call that shows at once belongs to the step before.
+    steps = calls["step"] - int(programme.interventions.at_once)
+    inside = steps.is_between(0, calendar.num_steps - 1)
     actions = np.zeros(states.shape, dtype=np.int16)
-    actions[inside["person"].to_numpy(), inside["step"].to_numpy()] = 1
+    actions[calls.filter(inside)["person"].to_numpy(), steps.filter(inside).to_numpy()] = 1
     since = observed[:, ::-1].argmax(axis=1) + 1
     ever = observed.any(axis=1)
     last = np.take_along_axis(states, (calendar.num_steps - since)[:, None], axis=1)[:, 0]

@@ -54,7 +54,12 @@ class EngagementTable:
 
 @dataclass(frozen=True)
 class InterventionsTable:
-    """The columns of the calls by health workers; ``count_planned`` if a planned call is to count as one made."""
+    """The columns of the calls by health workers.
+
+    Attributes:
+        count_planned: whether a planned call is to count as one made.
+        at_once: whether a call shows in the engagement of its own step; otherwise in that of the next.
+    """
 
     source: Source
     id: str
@@ -63,6 +68,7 @@ class InterventionsTable:
     delivered: tuple[str, ...]
     planned: tuple[str, ...]
     count_planned: bool
+    at_once: bool = False
 
 
 @dataclass(frozen=True)

@@ -269,10 +269,12 @@ def _interventions(section: Section, path: Path, by_week: bool) -> Interventions
     delivered, planned = _words(section, "delivered", DELIVERED), _words(section, "planned", PLANNED)
     _check_apart(section, "delivered", delivered, planned)
     count = section.choice("count", ("delivered", "all"))
+    effect = section.choice("effect", ("next step", "same step"))
     section.refuse_unknown()
     if source is None or identity is None or when is None:
         return None
-    return InterventionsTable(source, identity, when, status, delivered, planned, count == "all")
+    kinds = (delivered, planned, count == "all")
+    return InterventionsTable(source, identity, when, status, *kinds, at_once=effect == "same step")
 
 
 def _words(section: Section, key: str, default: tuple[str, ...]) -> tuple[str, ...]:
