@@ -176,6 +176,19 @@ def test_simulations_bound_the_runs_side_by_side():
     assert counts[-1] >= 1
 
 
+@pytest.mark.parametrize("num_validated", [0, 1, 50])
+def test_a_gpu_takes_fewer_runs_where_it_has_no_kernel(monkeypatch, num_validated):
+    domain = small_domain()._replace(sizes=(2, num_validated, 2))
+    monkeypatch.setattr(jobs.jax, "default_backend", lambda: "gpu")
+    counts = []
+    for has_kernel in (True, False):
+        monkeypatch.setattr(jobs, "_has_kernel", lambda *_, has_kernel=has_kernel: has_kernel)
+        counts.append(runs_at_once(Job("synthetic-2", "sim-1000"), domain))
+    assert counts[0] == 400
+    assert 1 <= counts[1] <= counts[0]
+    assert counts[1] < counts[0] or num_validated < 50
+
+
 def test_unknown_names_are_listed(domain, tmp_path):
     with pytest.raises(InvalidInputError, match="no loss 'mae'; there are nll, mse"):
         run_job(Job("synthetic-2", "mae"), domain, PROTOCOL, tmp_path)

@@ -1,5 +1,8 @@
 """The GPU kernel of SIM-DFL, run as plain JAX on any machine, against the same simulation by XLA."""
 
+from functools import partial
+from types import SimpleNamespace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -46,7 +49,8 @@ def by_kernel(case, num_trajectories, num_steps, *, with_gradient=True):
         (50, 5, 5, 0.1, 5, 30),
         (76, 2, 3, 0.5, 6, 66),
         (30, 8, 29, 2.0, 4, 12),
-        (130, 2, 65, 0.1, 2, 10),
+        (128, 2, 64, 0.1, 2, 10),
+        (128, 2, 127, 0.1, 2, 10),
     ],
 )
 def test_the_kernel_simulates_what_xla_does(
@@ -99,7 +103,7 @@ def test_as_many_are_called_as_the_budget_allows(user_precision, rng):
         np.testing.assert_allclose(value, 10 * 20 * budget, rtol=1e-4)
 
 
-@pytest.mark.parametrize(("arms", "states"), [(76, 2), (100, 5), (600, 2)])
+@pytest.mark.parametrize(("arms", "states"), [(76, 2), (100, 5), (128, 8)])
 def test_the_kernel_can_be_lowered_for_a_gpu(user_precision, rng, arms, states):
     """Only what Triton knows is used; needs no GPU."""
     case = make_case(rng, arms, states, 3, 0.1)
@@ -112,23 +116,68 @@ def test_the_kernel_can_be_lowered_for_a_gpu(user_precision, rng, arms, states):
     assert "triton" in lowered.lower(lowering_platforms=("cuda",)).as_text()
 
 
+def sample(chances, start, count):
+    arm = jnp.arange(128)
+    padded = jnp.pad(jnp.asarray(chances, jnp.float32), (0, 128 - len(chances)))
+    args = jnp.float32(start), jnp.float32(count), arm, arm == len(chances) - 1
+    return np.asarray(sim_kernel._systematic_sample(padded, *args))[: len(chances)]
+
+
+def test_the_last_arm_makes_up_what_rounding_left(user_precision):
+    """The points lie at the very end of the stretches, which rounding has made too short to hold the last of them."""
+    chances = np.full(100, 0.03 - 3e-7)
+    for start in (1 - 2**-24, 1 - 2**-20, 0.5, 2**-24, 0.0):
+        assert sample(chances, start, 3).sum() == 3
+
+
+def test_equal_chances_are_equal_for_the_last_arm_too(user_precision, rng):
+    """With points drawn evenly, each of 128 arms is called once in 128 times, whatever rounding makes of 1 / 128."""
+    for share in (1 / 128, 1 / 127, 1 / 101):
+        count = round(1 / share)
+        calls = sum(sample(np.full(count, share), start, 1) for start in (np.arange(4096) + 0.5) / 4096)
+        np.testing.assert_allclose(calls, 4096 * share, atol=1)
+
+
 @pytest.mark.parametrize(
-    ("shape", "precision", "fits"),
+    ("arms", "states", "precision", "fits"),
     [
-        ((1024, 8), "float32", True),
-        ((1025, 2), "float32", False),
-        ((9, 9), "float32", False),
-        ((9, 2), "float64", False),
+        (128, 8, "float32", True),
+        (129, 2, "float32", False),
+        (9, 9, "float32", False),
+        (9, 1, "float32", False),
+        (9, 2, "float64", False),
     ],
 )
-def test_what_does_not_fit_is_left_to_xla(shape, precision, fits):
-    assert sim_kernel.fits(jnp.zeros(shape, precision)) == fits
+def test_what_does_not_fit_is_left_to_xla(arms, states, precision, fits):
+    assert sim_kernel.fits(arms, states, jnp.dtype(precision)) == fits
+
+
+@pytest.mark.parametrize(
+    ("backend", "capability", "available"),
+    [("cpu", "", False), ("gpu", "9.0", True), ("gpu", "8.0", True), ("gpu", "7.5", False), ("gpu", "gfx90a", False)],
+)
+def test_where_triton_does_not_compile_xla_does(monkeypatch, backend, capability, available):
+    monkeypatch.setattr(jax, "default_backend", lambda: backend)
+    monkeypatch.setattr(jax, "devices", lambda: [SimpleNamespace(compute_capability=capability)])
+    assert sim_kernel.is_available() == available
+
+
+def test_a_gpu_is_given_the_kernel(user_precision, rng, monkeypatch):
+    """Where there is one that can run it, and for the credit that it gives."""
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    case = make_case(rng, 10, 2, 2, 0.1)
+    for can_run, credit, expected in ((True, "own", True), (False, "own", False), (True, "all", False)):
+        monkeypatch.setattr(sim_kernel, "is_available", lambda can_run=can_run: can_run)
+        estimate = partial(sim_dfl._estimate, (4, 3, credit), with_gradient=True)
+        traced = jax.make_jaxpr(estimate)(*case)
+        assert ("pallas_call" in str(traced)) == expected
 
 
 @pytest.mark.skipif(jax.default_backend() != "gpu", reason="needs an NVIDIA GPU")
-def test_a_gpu_runs_it(user_precision, rng):
-    case = make_case(rng, 100, 2, 20, 0.1)
+@pytest.mark.parametrize("arms", [20, 100, 128])
+def test_a_gpu_runs_it(user_precision, rng, arms):
+    case = make_case(rng, arms, 2, 20, 0.1)
     estimate = sim_dfl._estimate((21, 66, "own"), *case, with_gradient=True)
     value, gradient = by_xla(case, 21, 66)
-    np.testing.assert_allclose(estimate[0] * 2100, value, rtol=1e-5)
-    np.testing.assert_allclose(estimate[1] * 2100, gradient, rtol=1e-3, atol=1e-4 * float(jnp.abs(gradient).max()))
+    np.testing.assert_allclose(estimate[0] * 21 * arms, value, rtol=1e-5)
+    np.testing.assert_allclose(estimate[1] * 21 * arms, gradient, rtol=1e-3, atol=1e-4 * float(jnp.abs(gradient).max()))

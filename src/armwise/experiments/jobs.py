@@ -137,7 +137,7 @@ def runs_at_once(job: Job, domain: Domain) -> int:
     """How many runs to train side by side: enough to fill the machine, few enough for its memory.
 
     Step by step, SIM-DFL keeps every step of its simulations, for all validation cohorts of a run together. Its kernel
-    keeps a byte for each arm, step and pair of trajectories, and nothing but the returns where it takes no gradient.
+    keeps two bytes for each arm, step and pair of trajectories, and only the returns where it takes no gradient.
     """
     on_cpu = jax.default_backend() == "cpu"
     most, memory = (_CPU_RUNS, _CPU_MEMORY) if on_cpu else (_ACCELERATOR_RUNS, _ACCELERATOR_MEMORY)
@@ -147,11 +147,16 @@ def runs_at_once(job: Job, domain: Domain) -> int:
     arms, states = domain.cohorts.num_arms, domain.problem.num_states
     steps = default_horizon(float(domain.problem.discount))
     lanes = min(arms * (trajectories + 1), 2**18 // (1 + steps // 16))
-    if on_cpu:
-        of_run = domain.sizes[1] * lanes * 20 * steps
-    else:
+    of_run = max(1, domain.sizes[1]) * lanes * 20 * steps
+    if not on_cpu and _has_kernel(arms, states):
         of_run = lanes * (steps + 4 * states) + domain.sizes[1] * lanes * 4
-    return int(np.clip(memory // max(1, of_run), 1, most))
+    return int(np.clip(memory // of_run, 1, most))
+
+
+def _has_kernel(num_arms: int, num_states: int) -> bool:
+    from armwise.losses import sim_kernel  # here, so that a CPU never loads Pallas
+
+    return sim_kernel.is_available() and sim_kernel.fits(num_arms, num_states, np.dtype("float32"))
 
 
 def _train(

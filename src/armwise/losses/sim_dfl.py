@@ -183,7 +183,7 @@ def _estimate(
 ) -> tuple[Float[Array, ""], Float[Array, "arms states"]]:
     """Return and gradient, both averaged over trajectories and divided by the number of arms, block by block."""
     num_trajectories, num_steps, credit = config
-    num_arms = indices.shape[0]
+    num_arms, num_states = indices.shape
 
     def step_by_step(pairs):  # type: ignore[no-untyped-def]
         counted = (2 * pairs[None] + jnp.arange(2, dtype=jnp.uint32)[:, None]) < num_trajectories
@@ -193,7 +193,7 @@ def _estimate(
     def on_gpu(pairs):  # type: ignore[no-untyped-def]
         from armwise.losses import sim_kernel  # here, so that a CPU never loads Pallas
 
-        if credit != "own" or not sim_kernel.fits(indices):
+        if credit != "own" or not (sim_kernel.is_available() and sim_kernel.fits(num_arms, num_states, indices.dtype)):
             return step_by_step(pairs)
         known = (indices, temperature, arms, words, budget, pairs)
         return sim_kernel.simulate(*known, num_trajectories, num_steps, with_gradient=with_gradient)

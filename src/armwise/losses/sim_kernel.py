@@ -2,12 +2,13 @@
 
 Left to XLA, every step of the simulation is a handful of kernels that write what the next reads: 66 steps on 100 arms
 take longer to launch and to move than to compute. Here a program holds two trajectories of all arms in registers, walks
-through all steps and back again, and writes the gradient alone. On the way it leaves one byte for each arm and step,
-the states and calls of both trajectories; chances it computes again.
+through all steps and back again, and writes the gradient alone. On the way it leaves two bytes for each arm and step,
+the states and calls of both trajectories, and the thresholds of the soft top-k; chances it computes again.
 
 It answers what ``sim_dfl`` computes by XLA from the same draws. Only the systematic sample is laid out in whole
 numbers here, millionths of a call, because their running sums are exact in any order: what one arm's stretch begins
-with is what the one before it ended with. Chances are thereby rounded to 5e-7.
+with is what the one before it ended with. Each chance is thereby rounded by up to 1e-6, up or down in turn, so that
+little is left for the last arm to make up.
 """
 
 from functools import partial
@@ -24,10 +25,11 @@ from armwise.losses.soft_top_k import MAX_STEPS, narrow, outer_thresholds
 from armwise.rmab.draws import as_uniform, threefry_2x32, uniforms
 from armwise.rmab.rollout import Arms
 
-MOST_ARMS = 1024  # of more, a program's registers would spill
+MOST_ARMS = 128  # of one warp, four to a thread; more warps to a program have not been compared on a GPU
 MOST_STATES = 8  # two states and two calls fit in a byte
-_ARMS_PER_WARP = 128
-_CALL = 2**20  # in parts of which the chances of being called are laid end to end
+FIRST_CAPABILITY = 8.0  # of an NVIDIA GPU for which Triton compiles (Ampere)
+_CALL = 2**20  # in parts of which the chances of being called are laid end to end: 128 calls fit in 32 bits
+_GOLDEN = 0.618034  # its multiples, modulo 1, are spread evenly however many there are
 
 Ref = Any
 
@@ -42,10 +44,18 @@ class _Shape(NamedTuple):
     interpreted: bool
 
 
-def fits(indices: Float[Array, "arms states"]) -> bool:
-    """Whether the kernel can simulate a cohort with such indices."""
-    num_arms, num_states = indices.shape
-    return num_arms <= MOST_ARMS and num_states <= MOST_STATES and indices.dtype == jnp.float32
+def fits(num_arms: int, num_states: int, dtype: jnp.dtype) -> bool:
+    """Whether the kernel can simulate such a cohort."""
+    return num_arms <= MOST_ARMS and 2 <= num_states <= MOST_STATES and dtype == jnp.float32
+
+
+def is_available() -> bool:
+    """Whether this machine's accelerator can run the kernel."""
+    if jax.default_backend() != "gpu":
+        return False
+    # "9.0" of an NVIDIA GPU; others have names in its place, and another platform than "cuda".
+    capability = str(getattr(jax.devices()[0], "compute_capability", ""))
+    return capability.replace(".", "", 1).isdigit() and float(capability) >= FIRST_CAPABILITY
 
 
 def simulate(
@@ -103,7 +113,8 @@ def simulate(
     if with_gradient:
         out += [
             jax.ShapeDtypeStruct((pairs.size, num_states, size), indices.dtype),
-            jax.ShapeDtypeStruct((pairs.size, num_steps, size), jnp.uint8),
+            # A byte would do. But up to 2³² bytes Pallas counts places in 32 bits with a sign: too few of them.
+            jax.ShapeDtypeStruct((pairs.size, num_steps, size), jnp.uint16),
             jax.ShapeDtypeStruct((pairs.size, num_steps, 2), indices.dtype),
         ]
     earned, *rest = pl.pallas_call(
@@ -113,7 +124,7 @@ def simulate(
         in_specs=[pl.BlockSpec(table.shape, partial(_whole, table.ndim)) for table in tables]
         + [_of_program(array) for array in of_pair],
         out_specs=[_of_program(array) for array in out],
-        compiler_params=triton.CompilerParams(num_warps=max(1, size // _ARMS_PER_WARP), num_stages=1),
+        compiler_params=triton.CompilerParams(num_warps=1, num_stages=1),
         interpret=interpret,
     )(*tables, *of_pair)
     gradient = jnp.sum(rest[0], axis=0)[:, :num_arms].T if with_gradient else jnp.zeros_like(indices)
@@ -172,24 +183,16 @@ def _simulate_pair(shape: _Shape, *refs: Ref) -> None:
         places, _, _ = jax.lax.while_loop(going, step, (first_guess, jnp.zeros((), bool), jnp.int32(0)))
         return [threshold for _, _, threshold in places]
 
-    def call(chances: Array, start: Array) -> Array:
-        """1 for each arm whose stretch holds one of the points start, start + 1 and so on (``_systematic_sample``)."""
-        stretch = jnp.floor(chances * _CALL + 0.5).astype(jnp.int32)
-        begin = jnp.where(start > 0, (1 - start) * _CALL, 0.0).astype(jnp.int32)
-        reached = jnp.cumsum(stretch) + begin
-        places = count.astype(jnp.int32)
-        passed, before = reached // _CALL, (reached - stretch) // _CALL
-        return ((before < places) & (is_last | (passed > before))).astype(jnp.int32)
-
     def forward(step: Array, carry: Any) -> Any:
         states, thresholds, total = carry
         thresholds = search(states, thresholds)
-        called = [call(chances_of(states[lane], thresholds[lane]), starts[step, lane]) for lane in range(2)]
+        chances = [chances_of(states[lane], thresholds[lane]) for lane in range(2)]
+        called = [_systematic_sample(chances[lane], starts[step, lane], count, arm, is_last) for lane in range(2)]
         for lane in range(2):
             total = total + counted[lane] * weights[step] * rewards[states[lane], arm]
         if rest:
             _, seen, prices = rest
-            seen[step, :] = _pack(states, called).astype(jnp.uint8)
+            seen[step, :] = _pack(states, called).astype(jnp.uint16)
             for lane in range(2):
                 prices[step, lane] = thresholds[lane]
         situation = [2 * states[lane] + called[lane] for lane in range(2)]
@@ -222,6 +225,19 @@ def _simulate_pair(shape: _Shape, *refs: Ref) -> None:
     _, pulls = jax.lax.fori_loop(0, shape.steps, back, ([nothing] * 2, [nothing] * shape.states))
     for state, pull in enumerate(pulls):
         gradient[state, :] = pull
+
+
+def _systematic_sample(chances: Array, start: Array, count: Array, arm: Array, is_last: Array) -> Array:
+    """1 for each arm whose stretch holds one of the points start, start + 1 and so on, as in ``sim_dfl``.
+
+    The last arm makes up the count, whatever rounding did before it.
+    """
+    turn = arm.astype(chances.dtype) * _GOLDEN
+    stretch = jnp.floor(chances * _CALL + (turn - jnp.floor(turn))).astype(jnp.int32)
+    begin = jnp.where(start > 0, (1 - start) * _CALL, 0.0).astype(jnp.int32)
+    reached = jnp.cumsum(stretch) + begin
+    passed, before = reached // _CALL, (reached - stretch) // _CALL
+    return ((before < count.astype(jnp.int32)) & (is_last | (passed > before))).astype(jnp.int32)
 
 
 def _pack(states: list[Array], called: list[Array]) -> Array:
