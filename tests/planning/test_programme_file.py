@@ -64,3 +64,13 @@ def test_all_errors_of_the_file_are_listed(tmp_path):
     assert "Did you mean 'total'?" in str(error.value)
     assert "cool_down" in str(error.value)
     assert error.value.report.findings[0].row == text[: text.index("totl")].count("\n") + 1
+
+
+def test_a_folder_in_its_place_is_told_which_file(tmp_path):
+    path = write_programme(tmp_path)
+    with pytest.raises(InvalidProgrammeError, match="This is a folder") as error:
+        read_programme(tmp_path)
+    assert str(path) in str(error.value)
+    path.unlink()
+    with pytest.raises(InvalidProgrammeError, match="Give the path of a file"):
+        read_programme(tmp_path)

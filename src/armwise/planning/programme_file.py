@@ -87,7 +87,9 @@ def _read_text(path: Path, findings: Findings) -> str | None:
     except FileNotFoundError:
         findings.add("config-missing", str(path))
     except IsADirectoryError:
-        findings.add("config-unreadable", str(path), what="This is a folder.", remedy="Give the path of a file.")
+        inside = path / "programme.toml"
+        remedy = f"Give the path of the file in it: {inside}" if inside.is_file() else "Give the path of a file."
+        findings.add("config-unreadable", str(path), what="This is a folder.", remedy=remedy)
     except UnicodeDecodeError:
         findings.add("config-unreadable", path.name, what="The file is not UTF-8.")
     except OSError as error:
