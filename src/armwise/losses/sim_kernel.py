@@ -178,9 +178,12 @@ def _simulate_pair(shape: _Shape, *refs: Ref) -> None:
             )
             return [one, other], one_settled & other_settled, tried + 1
 
+        def is_open(state: Any) -> Array:
+            _, settled, tried = state
+            return ~settled & (tried < MAX_STEPS)
+
         first_guess = [(low, high, jnp.minimum(jnp.maximum(guess, low), high)) for guess in start]
-        going = lambda state: ~state[1] & (state[2] < MAX_STEPS)  # noqa: E731
-        places, _, _ = jax.lax.while_loop(going, step, (first_guess, jnp.zeros((), bool), jnp.int32(0)))
+        places, _, _ = jax.lax.while_loop(is_open, step, (first_guess, jnp.zeros((), bool), jnp.int32(0)))
         return [threshold for _, _, threshold in places]
 
     def forward(step: Array, carry: Any) -> Any:
@@ -191,10 +194,10 @@ def _simulate_pair(shape: _Shape, *refs: Ref) -> None:
         for lane in range(2):
             total = total + counted[lane] * weights[step] * rewards[states[lane], arm]
         if rest:
-            _, seen, prices = rest
+            _, seen, cuts = rest
             seen[step, :] = _pack(states, called).astype(jnp.uint16)
             for lane in range(2):
-                prices[step, lane] = thresholds[lane]
+                cuts[step, lane] = thresholds[lane]
         situation = [2 * states[lane] + called[lane] for lane in range(2)]
         states = draw(step + 1, lambda lane, state: following[situation[lane], state, arm])
         return states, thresholds, total
@@ -205,7 +208,7 @@ def _simulate_pair(shape: _Shape, *refs: Ref) -> None:
     earned[...] = jnp.where(is_real, total, 0.0)
     if not rest:
         return
-    gradient, seen, prices = rest
+    gradient, seen, cuts = rest
     if not shape.interpreted:
         triton.debug_barrier()  # what the steps left behind is read by other threads
 
@@ -215,7 +218,7 @@ def _simulate_pair(shape: _Shape, *refs: Ref) -> None:
         packed = seen[step, :].astype(jnp.int32)
         for lane in range(2):
             states, called = _unpack(packed, lane)
-            pull = _pull(chances_of(states, prices[step, lane]), called, later[lane], temperature)
+            pull = _pull(chances_of(states, cuts[step, lane]), called, later[lane], temperature)
             pulls = [old + jnp.where(states == state, pull, 0.0) for state, old in enumerate(pulls)]
             reward = jnp.where(is_real, counted[lane] * weights[step] * rewards[states, arm], 0.0)
             later[lane] = later[lane] + reward
