@@ -7,7 +7,15 @@ import pytest
 import armwise as aw
 from armwise import models
 from armwise.data import Features, one_hot
-from armwise.models import Linear, MultiLayerPerceptron, _by_comparing, _by_gathering, look_up
+from armwise.models import (
+    Ensemble,
+    Linear,
+    MultiLayerPerceptron,
+    _by_comparing,
+    _by_gathering,
+    average_models,
+    look_up,
+)
 
 KEY = jax.random.key(0)
 LEVELS = (3, 2, 5)
@@ -153,3 +161,25 @@ def test_the_gradient_of_a_lookup_in_blocks_is_the_one_hot_matrix_transposed(rng
     hot = np.concatenate([np.eye(size)[codes[..., column]] for column, size in enumerate(levels)], axis=-1)
     np.testing.assert_allclose(worth(table), np.sum((hot @ table) * cotangent), rtol=1e-12)
     np.testing.assert_allclose(jax.grad(worth)(table), np.einsum("kal,kao->lo", hot, cotangent), atol=1e-12)
+
+
+@pytest.mark.parametrize("make", MODELS.values(), ids=MODELS.keys())
+def test_an_average_predicts_the_geometric_mean_of_its_members(rng, make):
+    features = random_features(rng)
+    members = [make(key, features, 3) for key in jax.random.split(KEY, 3)]
+    mean = np.prod([np.asarray(member(features)) for member in members], axis=0) ** (1 / 3)
+    average = average_models(members)
+    np.testing.assert_allclose(average(features), mean / mean.sum(axis=-1, keepdims=True), rtol=1e-9)
+    assert isinstance(average, Linear if isinstance(members[0], Linear) else Ensemble)
+
+
+def test_the_average_of_one_model_is_that_model(rng):
+    model = Linear(KEY, random_features(rng), 2)
+    assert average_models([model]) is model
+
+
+def test_members_that_exclude_each_other_still_predict(rng):
+    features = random_features(rng)
+    one = MultiLayerPerceptron(KEY, features, 2, width=4)
+    sure = [eqx.tree_at(lambda model: model.output.bias, one, jnp.asarray([x, -x] * 4)) for x in (1e6, -1e6)]
+    np.testing.assert_allclose(average_models(sure)(features), 0.5)

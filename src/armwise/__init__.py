@@ -71,8 +71,10 @@ if TYPE_CHECKING:
         QuadraticMixture,
     )
     from armwise.models import (
+        Ensemble,
         Linear,
         MultiLayerPerceptron,
+        average_models,
     )
     from armwise.planning import (
         Evaluation,
@@ -145,6 +147,7 @@ __all__ = [
     "Domain",
     "Encoded",
     "Encoder",
+    "Ensemble",
     "EntropyMixture",
     "Evaluation",
     "ExitCode",
@@ -191,6 +194,7 @@ __all__ = [
     "WarmStart",
     "WeightedSum",
     "all_policies",
+    "average_models",
     "check_programme",
     "ctn0094",
     "decomposed_decision_quality",

@@ -4,7 +4,9 @@ A model is any Equinox module that maps ``Features`` of some arms to ``[arms, st
 sizes of the paper's Table 2 are ``Linear``, ``MultiLayerPerceptron`` with 2 layers of 64, and with 4 layers of 500.
 """
 
+from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -220,6 +222,43 @@ class MultiLayerPerceptron(eqx.Module):
         for layer in self.hidden:
             values = jax.nn.relu(jax.vmap(layer)(values))
         return _probabilities(jax.vmap(self.output)(values), self.num_states, self.num_actions)
+
+
+class Ensemble(eqx.Module):
+    """Several models of one kind that predict as one, by the average of their log-probabilities.
+
+    Args:
+        members: one model whose every weight has a leading axis over the members; ``average_models`` makes it.
+    """
+
+    members: Any
+
+    def __call__(self, features: Features) -> Transitions:
+        """Transition probabilities of each arm."""
+
+        def log_probabilities(member: Any) -> Transitions:
+            predicted = member(features)
+            # Two members may each be sure of what the other excludes.
+            return jnp.log(jnp.maximum(predicted, jnp.finfo(predicted.dtype).tiny))
+
+        return jax.nn.softmax(eqx.filter_vmap(log_probabilities)(self.members).mean(axis=0), axis=-1)
+
+
+def average_models(models: Sequence[Any]) -> Any:
+    """One model that predicts the average log-probabilities of several of one kind and shape.
+
+    Models of different training cohorts err differently, and as a rule their average errs less than one of them. The
+    average of linear models is the linear model of their average weights; others become an ``Ensemble``.
+
+    Args:
+        models: at least one.
+    """
+    if len(models) == 1:
+        return models[0]
+    stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves) if eqx.is_array(leaves[0]) else leaves[0], *models)
+    if type(models[0]) is Linear:
+        return jax.tree.map(lambda weights: weights.mean(axis=0), stacked)
+    return Ensemble(stacked)
 
 
 def _probabilities(logits: Float[Array, "arms outputs"], num_states: int, num_actions: int) -> Transitions:

@@ -2,6 +2,7 @@
 
 import zipfile
 
+import equinox as eqx
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,6 +15,8 @@ from sklearn.base import clone
 import armwise as aw
 from armwise.data import Features
 from armwise.errors import InvalidInputError
+from armwise.models import average_models
+from armwise.planning import fitting
 from armwise.planning.fitting import neutralise
 from armwise.planning.ties import tie_breaks
 from tests.planning.outreach import GROUPS, columns, make_people, small
@@ -348,3 +351,32 @@ def test_a_table_put_together_row_by_row_is_no_different():
     assert many.n_chunks() > 100
     expected = case.planner.plan(case.people, budget=9, **columns()).to_bytes()
     assert case.planner.plan(many, budget=9, **columns()).to_bytes() == expected
+
+
+@pytest.mark.parametrize("model", ["linear", "medium"])
+def test_the_recipe_keeps_the_average_of_its_splits_models(tmp_path, monkeypatch, model):
+    """Not the first split's alone, whatever the kind of model; and it is what is saved."""
+    case, averaged, taught = small(), [], []
+    monkeypatch.setattr(fitting, "RECIPE_SPLITS", 2)
+    monkeypatch.setattr(fitting, "average_models", lambda models: averaged.extend(models) or average_models(models))
+    neutral = fitting.neutralise
+    monkeypatch.setattr(fitting, "neutralise", lambda each, by: taught.append(by) or neutral(each, by))
+    planner = aw.OutreachPlanner(model=model, config=aw.TrainConfig(num_epochs=2), cohort_size=20).fit(
+        case.people.select("id", "phone", "language", "age"), case.weeks
+    )
+    planner.save(tmp_path / "m")
+    loaded = aw.OutreachPlanner.load(tmp_path / "m")
+    one, two = averaged
+    # Each learned from 5 of the 6 cohorts, not the same ones, and what no one taught it is neutral in it.
+    assert [by.codes.shape[:2] for by in taught] == [(5, 20), (5, 20)]
+    assert (
+        np.sort(taught[0].codes.reshape(100, -1), axis=0) != np.sort(taught[1].codes.reshape(100, -1), axis=0)
+    ).any()
+    if model == "linear":
+        for member, by in zip(averaged, taught, strict=True):
+            assert eqx.tree_equal(neutral(member, by), member)
+    features = planner.encoder_.transform(case.people).features
+    mean = np.sqrt(np.asarray(one(features)) * np.asarray(two(features)))
+    expected = mean / mean.sum(axis=-1, keepdims=True)
+    for each in (planner, loaded):
+        np.testing.assert_allclose(each.predict_transitions(case.people), expected, rtol=1e-5)

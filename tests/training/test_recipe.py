@@ -9,6 +9,7 @@ import pytest
 import armwise as aw
 from armwise.data import synthetic
 from armwise.training import RECOMMENDED_CONFIG, recommended_loss, train_recommended
+from armwise.training.recipe import choose_cautiously
 
 
 @pytest.fixture(scope="module")
@@ -23,14 +24,47 @@ def outcome():
     return domain, result
 
 
-def test_the_setting_of_the_highest_mean_quality_is_kept(outcome):
+def test_the_most_accurate_setting_within_a_standard_error_of_the_best_is_kept(outcome):
     _, result = outcome
-    quality = result.runs.at_best("quality").reshape(3, 2, 5).mean(axis=0)  # splits, rates, weights
-    np.testing.assert_allclose(result.validation_quality, quality.max())
-    rate, weight = np.unravel_index(quality.argmax(), quality.shape)
+    quality = result.runs.at_best("quality").reshape(3, 2, 5)  # splits, rates, weights
+    best = np.unravel_index(quality.mean(axis=0).argmax(), (2, 5))
+    near = [
+        (weight, quality[:, rate, weight].mean(), rate)
+        for rate, weight in np.ndindex(2, 5)
+        for lost in [quality[:, *best] - quality[:, rate, weight]]
+        if lost.mean() <= lost.std(ddof=1) / 3**0.5
+    ]
+    weight, mean, rate = max(near)
     assert result.config.learning_rate == (1e-2, 1e-3)[rate]
     assert result.loss.weights[1] == (0.0, 1.0, 3.0, 10.0, 30.0)[weight]
-    assert result.runs.setting.split[result.run] == 0
+    np.testing.assert_allclose(result.validation_quality, mean)
+    assert result.runs.setting.split[list(result.members)].tolist() == [0, 1, 2]
+    assert (result.runs.setting.loss[list(result.members)] == weight).all()
+
+
+@pytest.mark.parametrize(
+    ("quality", "chosen"),
+    [
+        ([[0.9, 0.5, 0.1], [0.8, 0.5, 0.1]], 0),  # far ahead: taken, however bold
+        ([[0.6, 0.5, 0.1], [0.5, 0.6, 0.1]], 1),  # as good: the more cautious
+        ([[0.60, 0.59, 0.25], [0.60, 0.54, 0.9]], 2),  # behind on average, by less than a standard error
+        ([[0.90, 0.88, 0.1], [0.50, 0.48, 0.1]], 0),  # always behind by as much, though all vary
+        ([[0.60, 0.59, 0.1], [0.60, 0.59, 0.1]], 0),  # behind by little, but always
+        ([[0.6, 0.6, np.nan], [0.6, 0.6, 0.9]], 1),  # diverged once: never taken
+        ([[0.5, 0.6, 0.55]], 1),  # one split has no standard error
+        ([[np.nan, np.nan, 0.1], [0.5, np.nan, 0.1]], 2),
+        ([[np.nan, 0.5, 0.6], [0.5, np.nan, np.nan]], 2),  # each failed once
+        ([[np.nan, np.nan, np.nan]], 2),  # nothing known
+    ],
+)
+def test_a_bold_setting_is_taken_only_where_it_is_surely_better(quality, chosen):
+    assert choose_cautiously(np.array(quality), np.arange(3)) == chosen
+
+
+def test_of_equally_cautious_settings_the_better_is_taken():
+    quality = np.array([[0.5, 0.6, 0.58, 0.4], [0.7, 0.6, 0.58, 0.4]])
+    assert choose_cautiously(quality, np.array([0, 0, 1, 1])) == 2
+    assert choose_cautiously(quality, np.array([0, 1, 1, 1])) == 1
 
 
 def test_its_loss_is_what_it_says():
@@ -42,7 +76,12 @@ def test_its_loss_is_what_it_says():
     np.testing.assert_allclose(value, parts[0] + 3 * parts[1])
 
 
-def test_the_model_predicts(outcome):
+def test_the_splits_models_predict_together(outcome):
     domain, result = outcome
-    predicted = jax.vmap(result.model)(domain.cohorts.features)
-    np.testing.assert_allclose(predicted.sum(axis=-1), 1, rtol=1e-5)
+    features = domain.cohorts.features
+    each = [np.asarray(jax.vmap(result.runs.model(run))(features)) for run in result.members]
+    mean = np.prod(each, axis=0) ** (1 / 3)
+    np.testing.assert_allclose(
+        jax.vmap(result.model)(features), mean / mean.sum(axis=-1, keepdims=True), rtol=1e-4, atol=1e-6
+    )
+    assert np.ptp(each, axis=0).max() > 1e-3  # the members differ

@@ -10,7 +10,7 @@ import pytest
 
 import armwise as aw
 from armwise.data import Features
-from armwise.models import Linear, MultiLayerPerceptron
+from armwise.models import Linear, MultiLayerPerceptron, average_models
 from armwise.training import SavedModel, TrainConfig, load_model, save_model
 
 FEATURES = Features(numeric=np.ones((3, 2)), codes=[[0, 1], [1, 2], [0, 0]], levels=(2, 3))
@@ -57,6 +57,30 @@ def test_networks_predict_the_same_after_loading(tmp_path, depth, dtype):
     back = load_model(tmp_path / "m").model
     assert back.layer.bias.dtype == dtype
     np.testing.assert_array_equal(back(FEATURES), model(FEATURES))
+
+
+def test_an_ensemble_predicts_the_same_after_loading(tmp_path):
+    keys = jax.random.split(jax.random.key(1), 3)
+    model = average_models([MultiLayerPerceptron(key, FEATURES, 3, width=5) for key in keys])
+    save_model(tmp_path / "m", saved(model))
+    np.testing.assert_array_equal(load_model(tmp_path / "m").model(FEATURES), model(FEATURES))
+    path = tmp_path / "m" / "model.json"
+    page = json.loads(path.read_text())
+    for damage in ({"number": 0}, {"number": "3"}, {"number": True}, {"extra": 1}, {"member": None}, {"number": 2}):
+        path.write_text(json.dumps(page | {"model": page["model"] | damage}))
+        with pytest.raises(aw.InvalidInputError, match=r"Ensemble|which armwise does not know|expected"):
+            load_model(tmp_path / "m")
+
+
+def test_an_ensemble_of_models_of_ones_own_is_loaded_with_one_like_it(tmp_path):
+    class Own(eqx.Module):
+        logits: jax.Array
+        activation: object = jax.nn.relu
+
+    model = average_models([Own(jax.numpy.arange(3.0)), Own(jax.numpy.ones(3))])
+    save_model(tmp_path / "m", saved(model))
+    back = load_model(tmp_path / "m", like=average_models([Own(jax.numpy.zeros(3))] * 2)).model
+    np.testing.assert_array_equal(back.members.logits, model.members.logits)
 
 
 def test_a_model_of_ones_own_is_loaded_with_one_like_it(tmp_path):

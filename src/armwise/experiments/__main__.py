@@ -15,11 +15,13 @@ from armwise.experiments.columns import COLUMNS, columns_table, time_columns
 from armwise.experiments.domains import DOMAINS, available_domains, load_domain, make_domain, save_domain
 from armwise.experiments.jobs import run_job
 from armwise.experiments.protocol import LOSSES, MODELS, PAPER_PROTOCOL, QUICK_PROTOCOL, RECIPES, Protocol
+from armwise.experiments.recommended import METHODS, run_recommended
 from armwise.experiments.report import write_report
 from armwise.experiments.reproduce import ARTEFACTS, make_setup, reproduce
 from armwise.experiments.rows import Job
 from armwise.experiments.sensitivity import DOMAINS as STUDIED
 from armwise.experiments.sensitivity import QUICK_STUDY_PROTOCOL, STUDY_PROTOCOL, run_sensitivity
+from armwise.training import RECOMMENDED_CONFIG
 
 COMPILED = [name for name, family in LOSSES.items() if family.compiled]
 
@@ -53,6 +55,14 @@ def _parser() -> argparse.ArgumentParser:
     runs.add_argument("--no-checkpoints", action="store_true")
     _add_protocol(runs)
     runs.set_defaults(command=_runs, paper=PAPER_PROTOCOL, short=QUICK_PROTOCOL)
+    recommended = commands.add_parser("recommended", help="the recommended recipe as a programme runs it, tested")
+    recommended.add_argument("--domain", nargs="+", required=True, help="names, or files that 'domains' wrote")
+    recommended.add_argument("--method", nargs="+", default=list(METHODS), choices=METHODS)
+    recommended.add_argument("--data", type=Path, help="the folder that holds oulad/ and ctn0094/")
+    recommended.add_argument("--out", type=Path, default=Path("results/recommended"))
+    recommended.add_argument("--splits", type=int, default=10)
+    recommended.add_argument("--quality-trajectories", type=int, default=RECOMMENDED_CONFIG.quality_trajectories)
+    recommended.set_defaults(command=_recommended)
     study = commands.add_parser("sensitivity", help="the synthetic domains with one unsaid choice changed at a time")
     study.add_argument("--domain", nargs="+", default=list(STUDIED), choices=list(STUDIED))
     study.add_argument("--loss", nargs="+", default=["nll", "mse", "fast-entropy"], choices=COMPILED)
@@ -121,6 +131,16 @@ def _runs(given: argparse.Namespace) -> None:
                 job = Job(name, loss, model)
                 options = {"chunk_size": given.chunk_size, "checkpoints": not given.no_checkpoints}
                 print(run_job(job, domain, protocol, given.out, **options), flush=True)
+
+
+def _recommended(given: argparse.Namespace) -> None:
+    config = dataclasses.replace(RECOMMENDED_CONFIG, quality_trajectories=given.quality_trajectories)
+    for place in given.domain:
+        name, domain = _domain(place, given.data)
+        for part in run_recommended(
+            name, domain, given.out, methods=given.method, num_splits=given.splits, config=config
+        ):
+            print(part, flush=True)
 
 
 def _domain(place: str, data: Path | None) -> tuple[str, Domain]:

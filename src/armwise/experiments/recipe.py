@@ -1,11 +1,11 @@
-"""The study behind the recommended recipe (``armwise.training.recipe``), from the CSV of its runs.
+"""The study of losses behind the recommended recipe, one model each, from the CSV of its runs.
 
 On every domain the recipe is compared with the best single loss of the paper's protocol on the same splits. The best is
 taken by its test quality, which no one would know in practice: the comparison is the hardest one for the recipe.
 """
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from pathlib import Path
 
 import numpy as np
@@ -22,27 +22,33 @@ STUDENT = {10: 2.262, 9: 2.306, 8: 2.365, 7: 2.447, 6: 2.571, 5: 2.776, 4: 3.182
 
 
 @dataclasses.dataclass(frozen=True)
-class Comparison:
-    """The recipe beside the best single loss of one domain; joint qualities are means over runs."""
+class Difference:
+    """In joint quality on one domain, paired by split."""
 
     domain: str
-    best: str
-    best_quality: float
-    chosen: str
-    learning_rate: float
-    quality: float
     difference: float
     error: float  # over the splits
     half_width: float  # of the 95 % interval
 
     @property
     def verdict(self) -> str:
-        """In words."""
+        """Whether the interval excludes zero, and on which side."""
         if self.difference - self.half_width > 0:
             return "better"
         if self.difference + self.half_width < 0:
             return "worse"
         return "no difference shown"
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison(Difference):
+    """The recipe beside the best single loss of one domain; joint qualities are means over runs."""
+
+    best: str
+    best_quality: float
+    chosen: str
+    learning_rate: float
+    quality: float
 
 
 def choose_by_quality(rows: Sequence[RunRow]) -> list[RunRow]:
@@ -57,13 +63,21 @@ def compare(results: Path) -> list[Comparison]:
     lines = []
     for (domain,), rows in group_by(study, "domain").items():
         own = recipe_runs(rows)
-        jobs = group_by([run for run in paper if run.domain == domain and run.model == "linear"], "loss")
-        singles = [select(runs) for (loss,), runs in jobs.items() if loss in SINGLE]
-        # Few runs of a slow loss may be best by luck: only those that were run wherever the recipe was count.
-        singles = [runs for runs in singles if _places(own) <= _places(runs)]
-        if own and singles:
-            lines.append(compare_runs(domain, choose_by_quality(own), max(singles, key=_mean)))
+        best = best_single(paper, domain, {(run.split, run.initialisation) for run in own})
+        if own and best:
+            lines.append(compare_runs(domain, choose_by_quality(own), best))
     return lines
+
+
+def best_single(paper: Sequence[RunRow], domain: str, places: Set[tuple[int, int]]) -> list[RunRow]:
+    """The runs of the single loss of the highest joint test quality, its setting chosen as in the paper.
+
+    Few runs of a slow loss may be best by luck: only losses that were run on all these splits and first weights count.
+    """
+    jobs = group_by([run for run in paper if run.domain == domain and run.model == "linear"], "loss")
+    singles = [select(runs) for (loss,), runs in jobs.items() if loss in SINGLE]
+    complete = [runs for runs in singles if places <= {(run.split, run.initialisation) for run in runs}]
+    return max(complete, key=_mean, default=[])
 
 
 def recipe_runs(rows: Sequence[RunRow]) -> list[RunRow]:
@@ -102,8 +116,14 @@ def candidates_table(results: Path) -> str:
 
 
 def verdict(results: Path) -> str:
-    """What the comparison comes to, in words: not worse beyond its standard error where, and better where."""
-    lines = compare(results)
+    """What the comparison comes to, in words."""
+    return in_words(compare(results))
+
+
+def in_words(lines: Sequence[Difference]) -> str:
+    """Not worse beyond its standard error where, and better where."""
+    if not lines:
+        return "Not run yet.\n"
     behind = [
         f"{one.domain} (by {-one.difference:.3f} ± {one.error:.3f})" for one in lines if one.difference < -one.error
     ]
@@ -134,10 +154,6 @@ def compare_runs(domain: str, recipe: Sequence[RunRow], best: Sequence[RunRow]) 
         error=error,
         half_width=STUDENT.get(num_splits, float("nan")) * error,
     )
-
-
-def _places(runs: Sequence[RunRow]) -> set[tuple[int, int]]:
-    return {(run.split, run.initialisation) for run in runs}
 
 
 def _cell(runs: Sequence[RunRow] | None) -> str:

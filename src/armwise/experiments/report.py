@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from armwise.experiments import claims, ideas, recipe, tables
+from armwise.experiments import claims, ideas, recipe, recommended, tables
 from armwise.experiments.columns import columns_table
 from armwise.experiments.reproduce import FIGURES, run_rows, summaries, times
 from armwise.experiments.results import RunRow, group_by, read_folder, read_page
@@ -121,7 +121,9 @@ SECTIONS: dict[str, Callable[[Path], str]] = {
     "sensitivity": _sensitivity,
     "provenance": _provenance,
     "recipe": recipe.comparison_table,
-    "verdict": recipe.verdict,
+    "unaveraged": recipe.verdict,
+    "recommended": recommended.recommended_table,
+    "verdict": recommended.verdict,
     "ideas": ideas.ideas_table,
     "candidates": recipe.candidates_table,
 }

@@ -24,13 +24,13 @@ from armwise.data import (
 )
 from armwise.errors import InvalidInputError
 from armwise.losses import Loss
-from armwise.models import Linear, MultiLayerPerceptron
+from armwise.models import Linear, MultiLayerPerceptron, average_models
 from armwise.planning.frames import as_frame, as_series, as_text_ids, check_distinct
 from armwise.rmab import Problem
 from armwise.training import RECOMMENDED_CONFIG, History, TrainConfig, recommended_loss, train, train_recommended
 
-# Random splits on which the recipe tries its settings: more make a surer choice and take longer.
-RECIPE_SPLITS = 3
+# Random splits on which the recipe tries its settings and whose models it averages: more are better and take longer.
+RECIPE_SPLITS = 5
 MODELS = {"linear": None, "medium": (64, 2), "large": (500, 4)}
 
 
@@ -169,12 +169,11 @@ def fit_model(
     held_out = min(cohorts.num_cohorts - 1, max(1, round(validation_share * cohorts.num_cohorts)))
     sizes = (cohorts.num_cohorts - held_out, held_out, 0)
     splits = [split_numbers(cohorts.num_cohorts, seed + number, *sizes) for number in range(RECIPE_SPLITS)]
-    key, taught = jax.random.key(seed), cohorts[splits[0].train]
+    key = jax.random.key(seed)
     if loss is None and held_out:
-        fitted = _fit_recommended(key, cohorts, problem, kind, config, splits, progress)
-    else:
-        validation = cohorts[splits[0].validation] if held_out else None
-        fitted = _fit_by_loss(key, taught, validation, problem, kind, loss, config, progress)
+        return _fit_recommended(key, cohorts, problem, kind, config, splits, progress)
+    taught, validation = cohorts[splits[0].train], cohorts[splits[0].validation] if held_out else None
+    fitted = _fit_by_loss(key, taught, validation, problem, kind, loss, config, progress)
     return fitted._replace(model=neutralise(fitted.model, taught.features))
 
 
@@ -219,8 +218,15 @@ def _fit_recommended(
         problem=problem,
         progress=progress,
     )
-    history = jax.tree.map(lambda values: values[chosen.run], chosen.runs.history)
-    return Fitted(chosen.model, chosen.loss, chosen.config, history, int(chosen.runs.best_epoch[chosen.run]))
+    # Each member learned from its own split: a level that no one taught one of them may have been taught to another.
+    members = [
+        neutralise(chosen.runs.model(run), cohorts[splits[chosen.runs.setting.split[run]].train].features)
+        for run in chosen.members
+    ]
+    first = chosen.members[0]
+    history = jax.tree.map(lambda values: values[first], chosen.runs.history)
+    best_epoch = int(chosen.runs.best_epoch[first])
+    return Fitted(average_models(members), chosen.loss, chosen.config, history, best_epoch)
 
 
 def make_model(kind: Any, key: Any, features: Features, num_states: int) -> Any:

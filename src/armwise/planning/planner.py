@@ -43,7 +43,7 @@ class OutreachPlanner(Parameters):
         cohort_size: people who share a budget in training.
         budget_share: calls per step and person, in training and evaluation.
         max_cohorts: at most so many cohorts, drawn at random, are learned from or evaluated on.
-        validation_share: of the cohorts, to choose the best epoch by.
+        validation_share: of the cohorts, to choose the best epoch and setting by.
         num_states: by default as many as the history shows.
         num_bins: levels of a column of numbers.
         categorical: columns to tell apart by their words; by default all of text and booleans.
@@ -54,9 +54,9 @@ class OutreachPlanner(Parameters):
     Attributes:
         encoder_, model_, problem_: what was learned.
         loss_, config_: by what and how; what the recipe chose, unless they were given.
-        history_: losses by epoch; not kept by ``save``.
+        history_: losses by epoch, of the recipe's first model; not kept by ``save``.
         pool_: how often everyone together made each transition, ``[states, 2, states]``.
-        metrics_: how many people it learned from, the epoch that was kept, and its losses.
+        metrics_: how many people it learned from, the epoch that was kept, and its losses, of the recipe's first model.
 
     Example:
         >>> rng = np.random.default_rng(0)

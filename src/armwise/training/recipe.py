@@ -2,7 +2,10 @@
 
 ``PriceDFL`` beside some weight of the squared error: decisions where the data teach them, accuracy where they do not.
 How much of which depends on the programme, and no rule of thumb tells it, so a few weights and learning rates are tried
-on a few random splits, and the pair whose calls are worth most on validation cohorts, on average, is taken.
+on a few random splits. Of those whose calls are worth as much on validation cohorts as the best one's, within a
+standard error, the one with the most accuracy is taken: a bold loss that looks a little better may owe it to luck. The
+splits' models then predict together: each learned from other cohorts, so their average has learned from all, and as a
+rule errs less than one of them.
 """
 
 import dataclasses
@@ -10,10 +13,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import PRNGKeyArray
+from jaxtyping import Float, Int, PRNGKeyArray
 
 from armwise.data import Cohorts, SplitNumbers
+from armwise.errors import InvalidInputError
 from armwise.losses import Loss, MeanSquaredError, PriceDFL
+from armwise.models import average_models
 from armwise.rmab import Problem
 from armwise.training.config import TrainConfig
 from armwise.training.many import TrainedRuns, train_many
@@ -28,12 +33,12 @@ class Recommended(NamedTuple):
     """What the recipe has come to.
 
     Attributes:
-        model: of the setting that was chosen, trained on the first split.
+        model: the average of the chosen setting's models, one of each split.
         loss: that was chosen.
         config: that was chosen.
         validation_quality: the chosen setting's joint quality on the validation cohorts, averaged over the splits.
         runs: everything that was tried.
-        run: which of the runs the model is.
+        members: which of the runs are averaged, one of each split on which training did not diverge at once.
     """
 
     model: Any
@@ -41,7 +46,7 @@ class Recommended(NamedTuple):
     config: TrainConfig
     validation_quality: float
     runs: TrainedRuns
-    run: int
+    members: tuple[int, ...]
 
 
 def recommended_loss(accuracy_weight: float = 3.0) -> Loss:
@@ -61,28 +66,86 @@ def train_recommended(
     learning_rates: Sequence[float] = LEARNING_RATES,
     **options: Any,
 ) -> Recommended:
-    """Train by the recommended recipe: try a few settings, keep the one whose calls are worth most.
+    """Train by the recommended recipe: try a few settings, choose one by its calls, average its models.
 
     Args:
         key: a JAX random key.
         cohorts: all of them.
         model: makes a model with random first weights from a key.
         config: the settings of every run; it must measure a quality to choose by.
-        splits: from ``split_numbers``; the more, the surer the choice. The first one trains the model that is kept.
+        splits: from ``split_numbers``, a few; the more, the surer the choice and the better the average.
         problem: rewards, discount, first states and costs.
         accuracy_weights: of the squared error beside ``PriceDFL``.
         learning_rates: of Adam.
         **options: ``chunk_size``, ``folder`` and ``progress`` of ``train_many``.
     """
-    losses = [recommended_loss(weight) for weight in accuracy_weights]
+    losses = [recommended_loss(weight) for weight in sorted(accuracy_weights)]
     rates = list(learning_rates)
-    runs = train_many(
+    return train_averaged(
         key, cohorts, losses, model, config, splits=splits, learning_rates=rates, problem=problem, **options
     )
-    run = int(runs.select("quality")[0, 0])
-    same = (runs.setting.loss == runs.setting.loss[run]) & (
-        runs.setting.learning_rate == runs.setting.learning_rate[run]
+
+
+def train_averaged(
+    key: PRNGKeyArray,
+    cohorts: Cohorts,
+    losses: Sequence[Loss],
+    model: Callable[[PRNGKeyArray], Any],
+    config: TrainConfig,
+    **options: Any,
+) -> Recommended:
+    """Train on several splits, choose a loss and a learning rate by ``choose_cautiously``, and average over the splits.
+
+    Args:
+        key: a JAX random key.
+        cohorts: all of them.
+        losses: to choose among, alike but for their numbers, the most cautious last.
+        model: makes a model with random first weights from a key.
+        config: the settings of every run; it must measure a quality to choose by.
+        **options: ``splits``, ``learning_rates``, ``problem`` and the others of ``train_many``.
+    """
+    runs = train_many(key, cohorts, losses, model, config, **options)
+    table = runs_by_setting(runs)
+    caution = runs.setting.loss[table[0]]
+    chosen = table[:, choose_cautiously(runs.at_best("quality")[table], caution)].tolist()
+    first, members = chosen[0], tuple(run for run in chosen if runs.best_epoch[run] > 0) or tuple(chosen)
+    return Recommended(
+        model=average_models([runs.model(run) for run in members]),
+        loss=losses[int(runs.setting.loss[first])],
+        config=dataclasses.replace(config, learning_rate=float(runs.setting.learning_rate[first])),
+        validation_quality=float(np.mean(runs.at_best("quality")[list(members)])),
+        runs=runs,
+        members=members,
     )
-    chosen = dataclasses.replace(config, learning_rate=float(runs.setting.learning_rate[run]))
-    quality = float(np.mean(runs.at_best("quality")[same]))
-    return Recommended(runs.model(run), losses[int(runs.setting.loss[run])], chosen, quality, runs, run)
+
+
+def runs_by_setting(runs: TrainedRuns) -> Int[np.ndarray, "splits settings"]:
+    """The numbers of the runs, by split, and by learning rate and loss; of one initialisation per split."""
+    if runs.setting.initialisation.any():
+        raise InvalidInputError("The recipe takes one initialisation per split. Leave num_initialisations out.")
+    return np.arange(len(runs.best_epoch)).reshape(int(runs.setting.split.max()) + 1, -1)
+
+
+def choose_cautiously(quality: Float[np.ndarray, "splits settings"], caution: Int[np.ndarray, " settings"]) -> int:
+    """The most cautious setting whose quality, paired by split, is within a standard error of the best one's.
+
+    The quality is that of each run's best epoch, which flatters the settings that vary most. On one split there is no
+    standard error, and the best is taken. A setting that fails on more splits than another is not taken.
+
+    Args:
+        quality: on validation cohorts; NaN where training diverged.
+        caution: the higher, the more cautious; of equals the better is taken.
+    """
+    finite = np.isfinite(quality)
+    if not finite.any():
+        return int(np.argmax(caution))
+    candidates = np.flatnonzero(finite.sum(axis=0) == finite.sum(axis=0).max()).tolist()
+    means = {setting: quality[finite[:, setting], setting].mean() for setting in candidates}
+    best = max(candidates, key=means.__getitem__)
+    near = [each for each in candidates if each == best or _is_little(quality[:, best] - quality[:, each])]
+    return max(near, key=lambda setting: (caution[setting], means[setting]))
+
+
+def _is_little(behind: Float[np.ndarray, " splits"]) -> bool:
+    known = behind[np.isfinite(behind)]
+    return len(known) > 1 and bool(known.mean() <= known.std(ddof=1) / len(known) ** 0.5)

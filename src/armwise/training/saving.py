@@ -22,7 +22,7 @@ import numpy as np
 from armwise.data import Features
 from armwise.errors import InvalidInputError
 from armwise.losses import Loss
-from armwise.models import Linear, MultiLayerPerceptron
+from armwise.models import Ensemble, Linear, MultiLayerPerceptron
 from armwise.rmab import Problem
 from armwise.training.checkpoint import load_arrays, packed
 from armwise.training.config import TrainConfig
@@ -60,8 +60,8 @@ def save_model(folder: str | os.PathLike[str], saved: SavedModel) -> None:
 
     Args:
         folder: where; it must not exist yet.
-        saved: the model and its surroundings. Models other than ``Linear`` and ``MultiLayerPerceptron`` can be saved,
-            and loaded with ``like``.
+        saved: the model and its surroundings. Models other than those of ``armwise.models`` can be saved, and loaded
+            with ``like``.
     """
     weights = packed(saved.model)
     page = _page(saved, hashlib.sha256(weights).hexdigest())
@@ -115,6 +115,10 @@ def _page(saved: SavedModel, weights: str) -> dict[str, Any]:
 
 def _describe_model(model: Any) -> dict[str, Any]:
     kind = {"kind": type(model).__name__}
+    if isinstance(model, Ensemble):
+        member = jax.tree.map(lambda leaf: leaf[0] if eqx.is_array(leaf) else leaf, model.members)
+        number = len(jax.tree.leaves(eqx.filter(model, eqx.is_array))[0])
+        return kind | {"number": number, "member": _describe_model(member)}
     if not isinstance(model, Linear | MultiLayerPerceptron):
         return kind
     precision = str(model.layer.bias.dtype)
@@ -130,6 +134,8 @@ def _empty_model(page: Any, where: str) -> Any:
     kinds = {"Linear": Linear, "MultiLayerPerceptron": MultiLayerPerceptron}
     arguments = dict(page) if isinstance(page, dict) else {}
     kind = arguments.pop("kind", None)
+    if kind == "Ensemble":
+        return _empty_ensemble(arguments, where)
     if kind not in kinds:
         raise InvalidInputError(
             f"{where}: the model is a {kind!r}, which armwise does not know. Pass like=, a model of the same structure."
@@ -145,6 +151,14 @@ def _empty_model(page: Any, where: str) -> Any:
     except (KeyError, TypeError, InvalidInputError) as error:
         raise InvalidInputError(f"{where}: the model's description is not one of a {kind}: {error}.") from error
     return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, dtype), model)
+
+
+def _empty_ensemble(page: dict[str, Any], where: str) -> Ensemble:
+    number = page.get("number")
+    if set(page) != {"number", "member"} or type(number) is not int or not 1 <= number <= 1000:
+        raise InvalidInputError(f"{where}: the model's description is not one of an Ensemble: {page!r}.")
+    member = _empty_model(page["member"], where)
+    return Ensemble(jax.tree.map(lambda leaf: jnp.zeros((number, *leaf.shape), leaf.dtype), member))
 
 
 def _problem(page: Any, where: str) -> Problem:
