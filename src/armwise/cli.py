@@ -157,8 +157,8 @@ def fit(
             planner.save(target)
         answer = {"file": str(target), "written": not dry_run, **planner.metrics_}
         typer.echo(json.dumps(answer) if as_json else str(target))
-        said = f"from {planner.metrics_['num_people']:,.0f} people"
-        say(f"{'Would write' if dry_run else 'Wrote'} what was learned {said}.")
+        number = planner.metrics_["num_people"]
+        say(f"{'Would write' if dry_run else 'Wrote'} what was learned from {number:,.0f} people.")
         say(f"Next: armwise plan {programme}  (or, for what it is worth: armwise evaluate {programme})")
 
 

@@ -71,6 +71,19 @@ def test_each_split_is_tested_by_the_averages_of_its_members(tmp_path, monkeypat
         run_recommended("small", domain, tmp_path, **options | {"num_splits": 3})
 
 
+def test_an_interrupted_study_goes_on_to_the_same_rows(tmp_path, monkeypatch):
+    options = {"methods": ["mse"], "num_splits": 2, "num_trajectories": 5, "config": CONFIG}
+    (whole,) = run_recommended("small", small_domain(), tmp_path / "whole", **options)
+    with monkeypatch.context() as patch:
+        patch.setattr(recommended, "_test", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            run_recommended("small", small_domain(), tmp_path, **options)
+    assert len(list((tmp_path / "unfinished" / "small--mse").iterdir())) == 2  # both splits are kept
+    (part,) = run_recommended("small", small_domain(), tmp_path, **options)
+    assert part.read_bytes() == whole.read_bytes()
+    assert not (tmp_path / "unfinished" / "small--mse").exists()
+
+
 def test_the_recipe_is_judged_by_split_against_the_best_single_loss(tmp_path):
     runs = [
         run_row(loss=loss, split=split, initialisation=first, joint_quality=quality)

@@ -21,7 +21,7 @@ IDEAS: dict[str, tuple[str, ...]] = {
     "accuracy alone, chosen by calls": ("mse", "nll"),
     "Fast DEC-DFL, chosen by calls": ("fast-entropy",),
     "the L2 mixture, chosen by calls": ("fast-l2",),
-    "SIM-DFL, chosen by calls": ("sim-10", "sim-100"),
+    "SIM-DFL, chosen by calls": ("sim-100",),
     "accuracy first, decisions then": _with("-then-"),
     "DEC-DFL and accuracy at once": _with("dec+"),
     "one price, or five": ("price-1", "price-wide"),

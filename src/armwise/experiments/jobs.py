@@ -202,8 +202,7 @@ def _score(
                 "seed": protocol.seed + 1,
                 "progress": progress,
             }
-            known = score(trained.models, trained.setting.split, domain, sides, maps=maps, **luck).joint
-            quality = (known.achieved - known.never).sum(axis=1) / (known.perfect - known.never).sum(axis=1)
+            quality = score(trained.models, trained.setting.split, domain, sides, maps=maps, **luck).joint.quality
     chosen = _to_test(trained, protocol, quality)
     models = jax.tree.map(lambda leaf: leaf[chosen] if eqx.is_array(leaf) else leaf, trained.models)
     scores = score(

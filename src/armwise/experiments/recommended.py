@@ -7,6 +7,7 @@ and averaged likewise, to tell what that and the average do from what the loss d
 """
 
 import dataclasses
+import shutil
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -66,7 +67,7 @@ def run_recommended(
     """Train by the recipe on every split of a domain, and test the averages of the first 1, 3 and 5 models.
 
     Settings that the recipe does not take are tested too, to see what its choice costs.
-    A method that is in the folder already is left as it is.
+    A method that is in the folder already is left as it is; interrupted, it goes on from ``folder/unfinished``.
 
     Args:
         name: of the domain.
@@ -96,11 +97,15 @@ def run_recommended(
         }
         if _is_finished(part, asked):
             continue
-        start = time.perf_counter()
+        start, unfinished = time.perf_counter(), folder / "unfinished" / part.stem
         outer = [domain.split_numbers(seed) for seed in range(num_splits)]
-        trained = [_train(method, domain, outer[seed], seed, config, progress) for seed in range(num_splits)]
+        trained = [
+            _train(method, domain, outer[seed], seed, config, unfinished / str(seed), progress)
+            for seed in range(num_splits)
+        ]
         write_rows(part, _test(name, method, domain, outer, trained, num_trajectories, progress))
         write_page(part.with_suffix(".json"), provenance(time.perf_counter() - start) | asked)
+        shutil.rmtree(unfinished, ignore_errors=True)
     return parts
 
 
@@ -126,10 +131,21 @@ def inner_splits(outer: SplitNumbers, seed: int, number: int = max(MEMBERS)) -> 
 
 
 def _train(
-    method: str, domain: Domain, outer: SplitNumbers, seed: int, config: TrainConfig, progress: bool | None
+    method: str,
+    domain: Domain,
+    outer: SplitNumbers,
+    seed: int,
+    config: TrainConfig,
+    folder: Path,
+    progress: bool | None,
 ) -> Recommended:
     key, cohorts, model = jax.random.key(seed), domain.cohorts, model_maker("linear", domain)
-    options: Any = {"splits": inner_splits(outer, seed), "problem": domain.problem, "progress": progress}
+    options: Any = {
+        "splits": inner_splits(outer, seed),
+        "problem": domain.problem,
+        "folder": folder,
+        "progress": progress,
+    }
     if method == "recommended":
         return train_recommended(key, cohorts, model, config, **options)
     return train_averaged(key, cohorts, [MeanSquaredError()], model, config, learning_rates=LEARNING_RATES, **options)
@@ -169,7 +185,7 @@ def _test(
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *averages)
     split, tests = np.array([row.split for row in rows]), [each.test for each in outer]
     scores = score(stacked, split, domain, tests, num_trajectories=num_trajectories, progress=progress)
-    qualities = [(kind.achieved - kind.never).sum(axis=1) / (kind.perfect - kind.never).sum(axis=1) for kind in scores]
+    qualities = [kind.quality for kind in scores]
     return [
         dataclasses.replace(row, joint_quality=float(joint), decomposed_quality=float(decomposed))
         for row, joint, decomposed in zip(rows, *qualities, strict=True)

@@ -37,6 +37,11 @@ class Scores(NamedTuple):
     never: PerCohort
     perfect: PerCohort
 
+    @property
+    def quality(self) -> Float[np.ndarray, " runs"]:
+        """The normalised quality of each run, a ratio of sums over its cohorts."""
+        return (self.achieved - self.never).sum(axis=1) / (self.perfect - self.never).sum(axis=1)
+
 
 class BothScores(NamedTuple):
     """Both kinds of decision quality of every run."""
