@@ -183,3 +183,13 @@ def test_members_that_exclude_each_other_still_predict(rng):
     one = MultiLayerPerceptron(KEY, features, 2, width=4)
     sure = [eqx.tree_at(lambda model: model.output.bias, one, jnp.asarray([x, -x] * 4)) for x in (1e6, -1e6)]
     np.testing.assert_allclose(average_models(sure)(features), 0.5)
+
+
+def test_only_models_of_one_kind_are_averaged(rng):
+    features = random_features(rng)
+    linear, network = (make(KEY, features, 2) for make in (Linear, MultiLayerPerceptron))
+    with pytest.raises(aw.InvalidInputError, match="no models to average"):
+        average_models([])
+    for other in (network, Linear(KEY, features, 3)):
+        with pytest.raises(aw.InvalidInputError, match="one kind and shape"):
+            average_models([linear, other])

@@ -253,6 +253,11 @@ def average_models(models: Sequence[Any]) -> Any:
     Args:
         models: at least one.
     """
+    if not models:
+        raise InvalidInputError("There are no models to average.")
+    first, *others = (jax.tree.map(jnp.shape, eqx.filter(model, eqx.is_array)) for model in models)
+    if any(other != first for other in others):
+        raise InvalidInputError("Only models of one kind and shape can be averaged.")
     if len(models) == 1:
         return models[0]
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves) if eqx.is_array(leaves[0]) else leaves[0], *models)

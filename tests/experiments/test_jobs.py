@@ -2,12 +2,13 @@
 
 import dataclasses
 import json
+import subprocess
 
 import numpy as np
 import pytest
 
 from armwise.errors import InvalidInputError
-from armwise.experiments import jobs
+from armwise.experiments import jobs, provenance
 from armwise.experiments.jobs import run_job, runs_at_once
 from armwise.experiments.results import HistoryRow, IndexRow, RunRow, read_rows
 from armwise.experiments.rows import Job
@@ -166,6 +167,40 @@ def test_a_part_from_before_an_option_counts_as_its_default(finished, domain, tm
     assert jobs.is_finished(tmp_path / part.name, domain, protocol)
     with pytest.raises(InvalidInputError, match="another protocol"):
         jobs.is_finished(tmp_path / part.name, domain, dataclasses.replace(protocol, validate_every=3))
+
+
+def test_trajectories_count_where_the_epoch_is_chosen_by_them(finished, domain, tmp_path):
+    _, protocol, part = finished
+    more = dataclasses.replace(protocol, quality="joint", quality_trajectories=99)
+    assert jobs.is_finished(part, domain, more, needs=())  # the loss chooses
+    page = json.loads(part.with_suffix(".json").read_text())
+    page["protocol"] |= {"select_by": "quality", "quality": "joint", "quality_trajectories": 20}
+    (tmp_path / part.with_suffix(".json").name).write_text(json.dumps(page))
+    by_quality = dataclasses.replace(protocol, quality="joint", select_by="quality", quality_trajectories=20)
+    assert jobs.is_finished(tmp_path / part.name, domain, by_quality)
+    with pytest.raises(InvalidInputError, match="another protocol"):
+        jobs.is_finished(tmp_path / part.name, domain, dataclasses.replace(by_quality, quality_trajectories=6))
+
+
+def test_results_of_changed_code_say_so(tmp_path, monkeypatch):
+    package = tmp_path / "src" / "armwise" / "experiments"
+    package.mkdir(parents=True)
+    module = package / "provenance.py"
+    module.write_text("")
+    who = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "first"]):
+        subprocess.run(["git", "-C", str(tmp_path), *command], check=True, capture_output=True)
+    head = ["git", "-C", str(tmp_path), "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(head, check=True, capture_output=True, text=True).stdout.strip()
+    monkeypatch.delenv("ARMWISE_COMMIT", raising=False)
+    monkeypatch.setattr(provenance, "__file__", str(module))
+    assert provenance._commit() == commit
+    (tmp_path / "notes.txt").write_text("not code")
+    assert provenance._commit() == commit
+    module.write_text("changed = True")
+    assert provenance._commit() == commit + "+"
+    monkeypatch.setenv("ARMWISE_COMMIT", "abc1234")
+    assert provenance._commit() == "abc1234"
 
 
 def test_simulations_bound_the_runs_side_by_side():

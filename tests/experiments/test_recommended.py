@@ -1,6 +1,7 @@
 """The recommended recipe as a programme runs it: divided anew, averaged, judged by split."""
 
 import dataclasses
+import json
 
 import jax
 import numpy as np
@@ -79,7 +80,9 @@ def test_an_interrupted_study_goes_on_to_the_same_rows(tmp_path, monkeypatch):
         with pytest.raises(KeyboardInterrupt):
             run_recommended("small", small_domain(), tmp_path, **options)
     assert len(list((tmp_path / "unfinished" / "small--mse").iterdir())) == 2  # both splits are kept
-    (part,) = run_recommended("small", small_domain(), tmp_path, **options)
+    with monkeypatch.context() as patch:
+        patch.setattr("armwise.training.engine.advance_many", lambda *_: pytest.fail("it trained again"))
+        (part,) = run_recommended("small", small_domain(), tmp_path, **options)
     assert part.read_bytes() == whole.read_bytes()
     assert not (tmp_path / "unfinished" / "small--mse").exists()
 
@@ -98,20 +101,61 @@ def test_the_recipe_is_judged_by_split_against_the_best_single_loss(tmp_path):
         for size in MEMBERS
     ]
     write_rows(tmp_path / "runs" / "a.csv", runs)
-    rows.append(dataclasses.replace(rows[0], learning_rate=0.1, chosen=0, joint_quality=0.99))
+    bold = {"learning_rate": 0.1, "chosen": 0, "validation_quality": 0.95, "joint_quality": 0.3}
+    rows.append(dataclasses.replace(rows[len(MEMBERS) - 1], **bold))  # on the first split; thought better, was not
     write_rows(tmp_path / "recommended" / "a.csv", rows)
     (line,) = judge_recommended(tmp_path)
     assert (line.domain, line.num_splits, line.best) == ("synthetic-2", 2, "mse")
-    np.testing.assert_allclose((line.best_quality, line.accuracy_quality), (0.65, 0.7))
+    np.testing.assert_allclose((line.best_quality, line.accuracy_quality, line.bold_quality), (0.65, 0.7, 0.6))
+    np.testing.assert_allclose((line.accuracy.difference, line.accuracy.error), (0.125, 0.025))  # 0.15 and 0.1
     np.testing.assert_allclose([line.by_members[size] for size in MEMBERS], (0.425, 0.625, 0.825))
     np.testing.assert_allclose(line.difference, 0.175)  # 0.75 - 0.55 and 0.9 - 0.75
     np.testing.assert_allclose(line.error, np.std([0.2, 0.15], ddof=1) / 2**0.5)
-    np.testing.assert_allclose(line.half_width, 12.706 * line.error)
-    assert "| synthetic-2 | 2 | MSE | 0.650 | 0.425 | 0.625 | 0.825 | +0.1750 [" in recommended_table(tmp_path)
+    np.testing.assert_allclose(line.half_width, 12.706 * line.error, rtol=1e-4)
+    assert recommended_table(tmp_path).splitlines()[-1] == (
+        "| synthetic-2 | 2 | MSE | 0.650 | 0.425 | 0.625 | 0.825 | +0.1750 [-0.1427, +0.4927] | no difference shown | "
+        "0.600 | 0.700 | +0.1250 ± 0.0250 |"
+    )
     assert verdict(tmp_path) == (
         "On none of 1 domains worse than the best single loss beyond their difference's standard error; ahead on 1 of "
         "1, with an interval that excludes zero on 0.\n"
     )
+
+
+def test_a_part_of_another_recipe_is_refused(tmp_path, monkeypatch):
+    options = {"methods": ["mse"], "num_splits": 1, "num_trajectories": 5, "config": CONFIG}
+    (part,) = run_recommended("small", small_domain(), tmp_path, **options)
+    page = json.loads(part.with_suffix(".json").read_text())
+    del page["config"]["patience"]  # as a part from before there was one
+    part.with_suffix(".json").write_text(json.dumps(page))
+    with pytest.raises(InvalidInputError, match="another protocol"):
+        run_recommended("small", small_domain(), tmp_path, **options)
+    run_recommended(
+        "small", small_domain(), tmp_path, **options | {"config": dataclasses.replace(CONFIG, patience=None)}
+    )
+    monkeypatch.setattr(recommended, "LEARNING_RATES", (0.5,))
+    with pytest.raises(InvalidInputError, match="another protocol"):
+        run_recommended("small", small_domain(), tmp_path, **options)
+
+
+def test_the_average_leaves_out_what_diverged(tmp_path, monkeypatch):
+    domain, trained = small_domain(), []
+    train = recommended._train
+
+    def spoiled(*arguments):
+        one = train(*arguments)
+        best_epoch = one.runs.best_epoch.copy()
+        best_epoch[0] = 0  # the first member of the first setting
+        trained.append(one.runs)
+        return one._replace(runs=one.runs._replace(best_epoch=best_epoch))
+
+    monkeypatch.setattr(recommended, "_train", spoiled)
+    options = {"methods": ["mse"], "num_splits": 1, "num_trajectories": 5, "config": CONFIG}
+    (part,) = run_recommended("small", domain, tmp_path, **options)
+    rows = [row for row in read_rows(part, RecommendedRow) if row.learning_rate == 1e-2]
+    assert [row.num_members for row in rows] == [size for size in MEMBERS if size > 1]
+    (runs,), own = trained, np.arange(0, 10, 2)[1:3]  # of three members, two are left
+    np.testing.assert_allclose(rows[0].validation_quality, runs.at_best("quality")[own].mean(), rtol=1e-6)
 
 
 def test_nothing_is_claimed_of_what_was_not_run(tmp_path):

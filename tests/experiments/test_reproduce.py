@@ -151,6 +151,36 @@ def test_claims_by_hand():
     assert (mirrored.holds, mirrored.evidence[:21]) == ("yes", "rank correlation 1.00")
     worse = claims.verdicts(runs("mse", [0.9, 0.9]) + runs("fast-entropy", [0.5, 0.51]))
     assert worse[0].holds == "no"
+    larger = runs("fast-entropy", [0.51, 0.61, 0.57], model="2x64") + runs("mse", [0.3, 0.4, 0.36], model="4x500")
+    larger = [dataclasses.replace(row, num_splits=10, num_initialisations=5, num_epochs=100) for row in larger]
+    found = {one.claim: one for one in claims.verdicts(rows + larger)}
+    same = found["Capacity does not change DEC-DFL (within 0.05)"]
+    assert (same.evidence, same.holds) == ("Fast DEC-DFL (entropy): 2x64 − linear = 0.01 ± 0.00", "yes")
+    helps = found["Capacity helps MSE and SIM-DFL (1 trajectory)"]
+    assert (helps.evidence, helps.holds) == ("MSE: 4x500 − linear = 0.20 ± 0.00", "yes")
+    text = claims.as_markdown([same])
+    assert r"= 0.01 ± 0.00\* | yes |" in text
+    assert "1 × 1 × 1 × 1, 1 epochs for fast-entropy on mmitra_like." in text
+
+
+@pytest.mark.parametrize(
+    ("values", "alike", "better"),
+    [
+        ((0.01, 0.02, 0.01), "yes", "yes"),
+        ((0.20, 0.21, 0.22), "no", "yes"),
+        ((-0.20, -0.21, -0.22), "no", "no"),
+        ((0.00, 0.10, -0.10), "undecided", "undecided"),  # noise confirms nothing
+        ((0.04, 0.05, 0.06), "undecided", "yes"),
+        ((0.2,), "undecided", "undecided"),  # one split tells nothing
+    ],
+)
+def test_a_claim_holds_only_beyond_two_standard_errors(values, alike, better):
+    def runs(loss, values):
+        return [run_row(loss=loss, split=split, joint_quality=value) for split, value in enumerate(values)]
+
+    ours, theirs = runs("fast-entropy", values), runs("mse", [0.0] * len(values))
+    assert claims._alike("", ours, theirs).holds == alike
+    assert claims._better("", ours, theirs).holds == better
 
 
 def test_the_claim_of_speed_by_hand():

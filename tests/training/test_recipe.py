@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import equinox as eqx
 import jax
 import numpy as np
 import pytest
@@ -54,7 +55,7 @@ def test_the_most_accurate_setting_within_a_standard_error_of_the_best_is_kept(o
         ([[0.5, 0.6, 0.55]], 1),  # one split has no standard error
         ([[np.nan, np.nan, 0.1], [0.5, np.nan, 0.1]], 2),
         ([[np.nan, 0.5, 0.6], [0.5, np.nan, np.nan]], 2),  # each failed once
-        ([[np.nan, np.nan, np.nan]], 2),  # nothing known
+        ([[0.6, 0.6, 0.5]], 1),  # one split, equally good: the more cautious
     ],
 )
 def test_a_bold_setting_is_taken_only_where_it_is_surely_better(quality, chosen):
@@ -85,3 +86,43 @@ def test_the_splits_models_predict_together(outcome):
         jax.vmap(result.model)(features), mean / mean.sum(axis=-1, keepdims=True), rtol=1e-4, atol=1e-6
     )
     assert np.ptp(each, axis=0).max() > 1e-3  # the members differ
+
+
+def recipe(domain, config=RECOMMENDED_CONFIG, **changes):
+    features, config = domain.cohorts.features, dataclasses.replace(config, num_epochs=2)
+    arguments = {"splits": [domain.split_numbers(seed) for seed in range(2)], "problem": domain.problem}
+    return train_recommended(
+        jax.random.key(0), domain.cohorts, lambda key: aw.Linear(key, features, 2), config, **arguments | changes
+    )
+
+
+def test_what_diverges_is_neither_chosen_nor_averaged(outcome):
+    domain, _ = outcome
+    result = recipe(domain, learning_rates=(1e38, 1e-2))
+    assert result.config.learning_rate == 1e-2
+    assert all(np.isfinite(leaf).all() for leaf in jax.tree.leaves(eqx.filter(result.model, eqx.is_array)))
+    with pytest.raises(aw.ConvergenceError, match="diverged at learning rate 1e"):
+        recipe(domain, learning_rates=(1e38,))
+
+
+def test_one_split_is_enough(outcome):
+    domain, _ = outcome
+    result = recipe(domain, splits=[domain.split_numbers(0)])
+    assert result.members == (int(np.argmax(result.runs.at_best("quality"))),)
+
+
+def test_calls_without_effect_are_said_to_be_so(outcome):
+    domain, _ = outcome
+    passive = domain.cohorts.true_transitions[:, :, :, :1]
+    cohorts = dataclasses.replace(domain.cohorts, true_transitions=np.concatenate([passive, passive], axis=3))
+    with pytest.raises(aw.ConvergenceError, match="no call changes anything in the validation cohorts"):
+        recipe(domain._replace(cohorts=cohorts))
+
+
+def test_what_it_cannot_choose_by_is_refused_before_training(outcome, monkeypatch):
+    domain, _ = outcome
+    monkeypatch.setattr("armwise.training.recipe.train_many", lambda *_, **__: pytest.fail("it trained"))
+    with pytest.raises(aw.InvalidInputError, match="must measure a quality"):
+        recipe(domain, aw.TrainConfig())
+    with pytest.raises(aw.InvalidInputError, match="one initialisation per split"):
+        recipe(domain, num_initialisations=2)

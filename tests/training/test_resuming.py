@@ -147,3 +147,20 @@ def test_a_fingerprint_sees_every_change():
     ]
     assert len({fingerprint(*parts) for parts in [base, *others]}) == 6
     assert fingerprint(*base) == fingerprint(np.arange(3.0), {"a": 1}, aw.MeanSquaredError())
+
+
+def test_a_model_that_holds_a_function_is_known_again_in_another_process():
+    script = (
+        "import equinox as eqx, jax; from armwise.training.checkpoint import fingerprint; "
+        "print(fingerprint(eqx.nn.MLP(2, 2, 4, 1, jax.nn.{}, key=jax.random.key(0))))"
+    )
+    runs = [
+        subprocess.run([sys.executable, "-c", script.format(name)], check=True, capture_output=True, text=True).stdout
+        for name in ("tanh", "tanh", "relu")
+    ]
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_functions_of_one_name_are_told_apart():
+    functions = [lambda x: x + x, lambda x: x * x, lambda x: x + 1, lambda x: x + 2]
+    assert len({fingerprint(each) for each in functions}) == 4

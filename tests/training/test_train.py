@@ -10,7 +10,7 @@ import optax
 import pytest
 
 import armwise as aw
-from armwise.data import Cohorts, Features, synthetic
+from armwise.data import Cohorts, Features, Splits, synthetic
 from armwise.models import Linear
 from armwise.training import TrainConfig, engine, train
 
@@ -249,6 +249,30 @@ def test_training_that_diverges_says_so(model):
     cohorts = Cohorts(features, np.full((2, 3, 2, 2, 2), 0.5), np.ones((2, 3, 2, 2, 2)), 1)
     with pytest.raises(aw.ConvergenceError, match="diverged at learning rate 1e"):
         train(jax.random.key(0), cohorts, LOSSES["nll"], model, config(learning_rate=1e300))
+
+
+@pytest.mark.parametrize("quality", ["joint", "decomposed"])
+@pytest.mark.parametrize("has_effect", [True, False], ids=["diverged", "no effect"])
+def test_training_that_no_quality_can_judge_says_so(domain, model, quality, has_effect):
+    cohorts = domain.cohorts
+    if not has_effect:  # acting or not, it is all the same: there is nothing to gain
+        passive = cohorts.true_transitions[:, :, :, :1]
+        cohorts = dataclasses.replace(cohorts, true_transitions=jnp.concatenate([passive, passive], axis=3))
+    settings = config(learning_rate=1e308 if has_effect else 0.01, quality=quality, select_by="quality", num_epochs=2)
+    splits = Splits(cohorts[:6], cohorts[6:8], cohorts[8:])
+    message = "finite validation quality: training diverged .* Or no call changes anything in the validation cohorts"
+    with pytest.raises(aw.ConvergenceError, match=message):
+        train(jax.random.key(0), splits, LOSSES["mse"], model, settings, problem=domain.problem)
+
+
+def test_weights_from_before_a_run_diverged_are_kept(domain, model):
+    settings = config(learning_rate=1.0, quality="joint", select_by="quality", quality_trajectories=3)
+    sound = train(jax.random.key(0), domain.split(0), LOSSES["mse"], model, settings, problem=domain.problem)
+    wild = aw.WarmStart(aw.MeanSquaredError(), aw.MeanSquaredError(), share=0.5, rate=1e308)
+    trained = train(jax.random.key(0), domain.split(0), wild, model, settings, problem=domain.problem)
+    assert np.isnan(trained.history.validation_quality[2:]).all()
+    assert trained.best_epoch in (1, 2)
+    np.testing.assert_allclose(trained.history.validation_quality[:2], sound.history.validation_quality[:2])
 
 
 @pytest.mark.parametrize(

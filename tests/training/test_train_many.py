@@ -2,7 +2,9 @@
 
 import dataclasses
 
+import equinox as eqx
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -115,12 +117,33 @@ def test_selection_takes_the_lowest_loss_or_the_highest_quality(domain):
         }
 
 
-def test_a_run_that_diverges_is_never_chosen(domain):
-    runs = grid(domain, aw.MeanSquaredError(), SETTINGS, learning_rates=(1e300, 0.01))
-    history = runs.history.validation_loss.copy()
-    history[runs.setting.learning_rate == 1e300] = np.nan
-    runs = runs._replace(history=runs.history._replace(validation_loss=history))
-    assert set(runs.setting.learning_rate[runs.select().ravel()]) == {0.01}
+@pytest.mark.parametrize("by", ["loss", "quality"])
+def test_a_run_that_diverges_is_never_chosen(domain, by):
+    settings = dataclasses.replace(SETTINGS, select_by=by)
+    runs = grid(domain, aw.MeanSquaredError(), settings, learning_rates=(1e308, 0.01))
+    diverged = runs.setting.learning_rate == 1e308
+    assert (runs.best_epoch[diverged] == 0).all()
+    assert np.isnan(runs.at_best(by)[diverged]).all()
+    assert set(runs.setting.learning_rate[runs.select(by).ravel()]) == {0.01}
+
+
+class Ordered(eqx.Module):
+    """A model with an array that is no weight."""
+
+    linear: Linear
+    order: jax.Array
+
+    def __call__(self, features):
+        return self.linear(dataclasses.replace(features, numeric=features.numeric[:, self.order]))
+
+
+def test_arrays_that_are_no_weights_are_the_same_in_all_runs(domain):
+    order = jnp.arange(domain.cohorts.features.numeric.shape[-1])[::-1]
+    runs = grid(domain, aw.MeanSquaredError(), SETTINGS, lambda *given: Ordered(Linear(*given), order))
+    for run in (0, 3):
+        model = runs.model(run)
+        np.testing.assert_array_equal(model.order, order)
+        assert model(domain.cohorts[0].features).shape == (10, 2, 2, 2)
 
 
 def test_fewer_runs_go_side_by_side_where_each_needs_more_memory(domain):

@@ -33,9 +33,11 @@ from armwise.training import TrainedRuns, train_many
 _CPU_MEMORY = 2**30
 _ACCELERATOR_MEMORY = 40 * 2**30
 _CPU_RUNS, _ACCELERATOR_RUNS = 50, 400
-# What a protocol may ask for beside the numbers of the tables, without changing any of them.
+# What a protocol may ask for beside the numbers of the tables, without changing any of them: quality and its
+# trajectories only where the epoch to keep is not chosen by them.
 EXTRAS = ("quality", "keep_indices")
-_CHANGE_NOTHING = (*EXTRAS, "quality_trajectories", "evaluate")
+_QUALITY = ("quality", "quality_trajectories")
+_CHANGE_NOTHING = ("keep_indices", "evaluate")
 
 
 def run_job(
@@ -99,15 +101,20 @@ def is_finished(part: Path, domain: Domain, protocol: Protocol, needs: Collectio
     if not part.with_suffix(".json").exists():
         return False
     page, asked = read_page(part.with_suffix(".json")), _as_json(protocol)
-    known_protocol = _as_json(Protocol()) | page["protocol"]  # what a part does not mention was not there to be chosen
-    same = all(known_protocol[name] == value for name, value in asked.items() if name not in _CHANGE_NOTHING)
-    data = describe_data(domain)
-    known = [page.get("data", data).get(name, np.nan) for name in data]
-    if not same or not np.allclose(known, list(data.values()), rtol=1e-3):
+    known = _as_json(Protocol()) | page["protocol"]  # what a part does not mention was not there to be chosen
+    free = _CHANGE_NOTHING + (_QUALITY if protocol.select_by == "loss" else ())
+    same = all(known[name] == value for name, value in asked.items() if name not in free)
+    check_part(part, same, page.get("data"), describe_data(domain))
+    return not any(asked[name] and not page["protocol"][name] for name in needs)
+
+
+def check_part(part: Path, same_protocol: bool, known: dict[str, float] | None, asked: dict[str, float]) -> None:
+    """Refuse a part of another protocol or other data; data that no one described pass."""
+    numbers = [(asked if known is None else known).get(name, np.nan) for name in asked]
+    if not same_protocol or not np.allclose(numbers, list(asked.values()), rtol=1e-3):
         raise InvalidInputError(
             f"{part} holds results of another protocol or other data. Name another folder, or delete it and its .json."
         )
-    return not any(asked[name] and not page["protocol"][name] for name in needs)
 
 
 def describe_data(domain: Domain) -> dict[str, float]:

@@ -44,7 +44,7 @@ def _commit() -> str:
     if given or shutil.which("git") is None:
         return given
     commit = _git("rev-parse", "--short", "HEAD")
-    return commit + ("+" if commit and _git("status", "--porcelain", "--", "src") else "")
+    return commit + ("+" if commit and _git("status", "--porcelain", "--", ":/src") else "")
 
 
 def _git(*arguments: str) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Sequence, Set
 from pathlib import Path
 
 import numpy as np
+from scipy.special import stdtrit
 
 from armwise.experiments.protocol import LOSSES, check_loss
 from armwise.experiments.results import RunRow, group_by, read_folder
@@ -17,8 +18,6 @@ from armwise.training.recipe import TEMPERATURE
 
 RECIPE = ("price", "price+1mse", "price+3mse", "price+10mse", "price+30mse")
 SINGLE = ("nll", "mse", "sim-1", "sim-10", "sim-100", "sim-1000", "fast-entropy", "fast-l2")
-# 97.5 % quantiles of Student's t by number of splits.
-STUDENT = {10: 2.262, 9: 2.306, 8: 2.365, 7: 2.447, 6: 2.571, 5: 2.776, 4: 3.182, 3: 4.303, 2: 12.706}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,7 +27,20 @@ class Difference:
     domain: str
     difference: float
     error: float  # over the splits
-    half_width: float  # of the 95 % interval
+    num_splits: int
+
+    @property
+    def half_width(self) -> float:
+        """Of Student's 95 % interval over the splits; NaN of one split."""
+        return float(stdtrit(self.num_splits - 1, 0.975)) * self.error if self.num_splits > 1 else float("nan")
+
+    @property
+    def interval(self) -> str:
+        """The difference and its interval, as a table shows them."""
+        if self.num_splits < 2:
+            return f"{self.difference:+.4f}"
+        low, high = self.difference - self.half_width, self.difference + self.half_width
+        return f"{self.difference:+.4f} [{low:+.4f}, {high:+.4f}]"
 
     @property
     def verdict(self) -> str:
@@ -92,11 +104,27 @@ def comparison_table(results: Path) -> str:
         "|---|---|--:|---|--:|--:|---|",
     ]
     for line in compare(results):
-        low, high = line.difference - line.half_width, line.difference + line.half_width
-        interval = f"{line.difference:+.4f} [{low:+.4f}, {high:+.4f}]"
         chosen = f"{check_loss(line.chosen).label}, {line.learning_rate:g}"
         cells = (line.domain, LOSSES[line.best].label, f"{line.best_quality:.3f}", chosen, f"{line.quality:.3f}")
-        lines.append("| " + " | ".join((*cells, interval, line.verdict)) + " |")
+        lines.append("| " + " | ".join((*cells, line.interval, line.verdict)) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def calls_table(results: Path) -> str:
+    """What each loss gains where validation quality chooses for it instead of validation loss, as Markdown."""
+    paper, study = (
+        group_by([run for run in read_folder(results / name, RunRow) if run.model == "linear"], "domain", "loss")
+        for name in ("runs", "recipe")
+    )
+    places = [place for place in study if place in paper]
+    domains, losses = (sorted({place[axis] for place in places}) for axis in (0, 1))
+    lines = ["| loss | " + " | ".join(domains) + " |", "|---|" + "--:|" * len(domains)]
+    for loss in sorted(losses, key=list(LOSSES).index):
+        cells = []
+        for place in ((domain, loss) for domain in domains):
+            pair = (choose_by_quality(study[place]), select(paper[place])) if place in places else None
+            cells.append("–" if pair is None else _signed(*paired_difference(*pair)))
+        lines.append(f"| {LOSSES[loss].label} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 
@@ -140,9 +168,11 @@ def in_words(lines: Sequence[Difference]) -> str:
 
 
 def compare_runs(domain: str, recipe: Sequence[RunRow], best: Sequence[RunRow]) -> Comparison:
-    """Some runs beside those they should beat, paired by split."""
+    """Some runs beside those they should beat, on the splits and first weights that both have, paired by split."""
     difference, error = paired_difference(recipe, best)
-    num_splits = len({run.split for run in recipe} & {run.split for run in best})
+    places = [{(run.split, run.initialisation) for run in runs} for runs in (recipe, best)]
+    shared = places[0] & places[1]
+    recipe, best = ([run for run in runs if (run.split, run.initialisation) in shared] for runs in (recipe, best))
     return Comparison(
         domain=domain,
         best=best[0].loss,
@@ -152,8 +182,12 @@ def compare_runs(domain: str, recipe: Sequence[RunRow], best: Sequence[RunRow]) 
         quality=_mean(recipe),
         difference=difference,
         error=error,
-        half_width=STUDENT.get(num_splits, float("nan")) * error,
+        num_splits=len({split for split, _ in shared}),
     )
+
+
+def _signed(mean: float, error: float) -> str:
+    return f"{mean:+.3f} ± {error:.3f}".replace("-0.000", "+0.000").replace("-", "−")
 
 
 def _cell(runs: Sequence[RunRow] | None) -> str:

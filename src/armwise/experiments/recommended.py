@@ -19,10 +19,10 @@ import numpy as np
 
 from armwise.data import Domain, SplitNumbers
 from armwise.errors import InvalidInputError
-from armwise.experiments.jobs import describe_data
+from armwise.experiments.jobs import check_part, describe_data
 from armwise.experiments.protocol import LOSSES, model_maker
 from armwise.experiments.provenance import hardware, provenance
-from armwise.experiments.recipe import STUDENT, Difference, best_single, in_words
+from armwise.experiments.recipe import Difference, best_single, in_words
 from armwise.experiments.results import RunRow, group_by, read_folder, read_page, write_page, write_rows
 from armwise.experiments.scoring import score
 from armwise.experiments.summary import standard_error
@@ -92,6 +92,8 @@ def run_recommended(
         asked = {
             "num_splits": num_splits,
             "num_trajectories": num_trajectories,
+            "accuracy_weights": list(ACCURACY_WEIGHTS),
+            "learning_rates": list(LEARNING_RATES),
             "config": dataclasses.asdict(config),
             "data": describe_data(domain),
         }
@@ -114,12 +116,8 @@ def _is_finished(part: Path, asked: dict[str, Any]) -> bool:
     if not part.with_suffix(".json").exists():
         return False
     page = read_page(part.with_suffix(".json"))
-    same = all(page[name] == asked[name] for name in asked if name != "data")
-    # Data are made anew on every machine, and compared up to rounding.
-    if not same or not np.allclose(list(page["data"].values()), list(asked["data"].values()), rtol=1e-3):
-        raise InvalidInputError(
-            f"{part} holds results of another protocol or other data. Name another folder, or delete it and its .json."
-        )
+    known = asked | page | {"config": dataclasses.asdict(TrainConfig()) | page["config"]}
+    check_part(part, all(known[name] == asked[name] for name in asked if name != "data"), page["data"], asked["data"])
     return True
 
 
@@ -166,7 +164,10 @@ def _test(
         quality, setting = one.runs.at_best("quality"), one.runs.setting
         for runs in runs_by_setting(one.runs).T.tolist():
             for size in MEMBERS:
-                averages.append(average_models([one.runs.model(run) for run in runs[:size]]))
+                members = [run for run in runs[:size] if np.isfinite(quality[run])]
+                if not members:  # all diverged
+                    continue
+                averages.append(average_models([one.runs.model(run) for run in members]))
                 rows.append(
                     RecommendedRow(
                         domain=name,
@@ -176,7 +177,7 @@ def _test(
                         accuracy_weight=ACCURACY_WEIGHTS[setting.loss[runs[0]]] if method == "recommended" else 1.0,
                         learning_rate=float(setting.learning_rate[runs[0]]),
                         chosen=int(set(one.members) <= set(runs)),
-                        validation_quality=float(quality[runs[:size]].mean()),
+                        validation_quality=float(quality[members].mean()),
                         joint_quality=float("nan"),
                         decomposed_quality=float("nan"),
                         hardware=hardware(),
@@ -196,11 +197,12 @@ def _test(
 class Judged(Difference):
     """The recipe's average of the most models beside the best single loss, on the splits where the recipe was run."""
 
-    num_splits: int
     best: str
     best_quality: float
     by_members: dict[int, float]  # joint quality of the average of so many models
+    bold_quality: float  # of the setting of the highest validation quality, cautious or not, averaged likewise
     accuracy_quality: float  # of the squared error, averaged likewise; NaN where it was not run
+    accuracy: Difference  # of the recipe to it
 
 
 def judge_recommended(results: Path) -> list[Judged]:
@@ -212,30 +214,26 @@ def judge_recommended(results: Path) -> list[Judged]:
     rows = [row for row in tested if row.chosen]
     lines = []
     for (domain, method), own in group_by(rows, "domain", "method").items():
+        if method != "recommended":
+            continue
         by_members = {size: _by_split(list(few)) for (size,), few in group_by(own, "num_members").items()}
         splits = by_members[max(MEMBERS)]
         best = best_single(paper, domain, {(split, 0) for split in splits})
-        if method != "recommended" or not best:
+        if not best:
             continue
         single = _by_split([run for run in best if run.split in splits])
-        plain = [
-            row.joint_quality
-            for row in rows
-            if (row.domain, row.method, row.num_members) == (domain, "mse", max(MEMBERS)) and row.split in splits
-        ]
-        differences = [splits[split] - single[split] for split in splits]
-        error = standard_error(differences)
+        averages = [row for row in tested if row.domain == domain and row.num_members == max(MEMBERS)]
+        plain = _by_split([row for row in averages if row.method == "mse" and row.chosen])
+        bold = group_by([row for row in averages if row.method == "recommended"], "split").values()
         lines.append(
             Judged(
-                domain=domain,
-                num_splits=len(splits),
+                **dataclasses.asdict(_difference(domain, splits, single)),
                 best=best[0].loss,
-                best_quality=float(np.mean(list(single.values()))),
-                by_members={size: float(np.mean(list(values.values()))) for size, values in by_members.items()},
-                accuracy_quality=float(np.mean(plain)) if len(plain) == len(splits) else float("nan"),
-                difference=float(np.mean(differences)),
-                error=error,
-                half_width=STUDENT.get(len(splits), float("nan")) * error,
+                best_quality=_mean(single),
+                by_members={size: _mean(values) for size, values in by_members.items()},
+                bold_quality=_mean(_by_split([max(own, key=lambda row: row.validation_quality) for own in bold])),
+                accuracy_quality=_mean(plain),
+                accuracy=_difference(domain, splits, plain),
             )
         )
     return sorted(lines, key=lambda line: line.domain)
@@ -246,16 +244,17 @@ def recommended_table(results: Path) -> str:
     sizes = " | ".join(f"{size} model{'s' * (size > 1)}" for size in MEMBERS)
     lines = [
         f"| domain | splits | best single loss | joint | the recipe: {sizes} | difference, 95 % interval | | "
-        f"MSE: {max(MEMBERS)} models |",
-        "|---|--:|---|--:|" + "--:|" * len(MEMBERS) + "--:|---|--:|",
+        f"{max(MEMBERS)} models without caution | MSE: {max(MEMBERS)} models | the recipe less MSE |",
+        "|---|--:|---|--:|" + "--:|" * len(MEMBERS) + "--:|---|--:|--:|--:|",
     ]
     for line in judge_recommended(results):
-        low, high = line.difference - line.half_width, line.difference + line.half_width
-        plain = "–" if np.isnan(line.accuracy_quality) else f"{line.accuracy_quality:.3f}"
+        plain = "– | –"
+        if line.accuracy.num_splits:
+            plain = f"{line.accuracy_quality:.3f} | {line.accuracy.difference:+.4f} ± {line.accuracy.error:.4f}"
         averages = " | ".join(f"{line.by_members[size]:.3f}" for size in MEMBERS)
         lines.append(
             f"| {line.domain} | {line.num_splits} | {LOSSES[line.best].label} | {line.best_quality:.3f} | {averages} | "
-            f"{line.difference:+.4f} [{low:+.4f}, {high:+.4f}] | {line.verdict} | {plain} |"
+            f"{line.interval} | {line.verdict} | {line.bold_quality:.3f} | {plain} |"
         )
     return "\n".join(lines) + "\n"
 
@@ -263,6 +262,17 @@ def recommended_table(results: Path) -> str:
 def verdict(results: Path) -> str:
     """What the comparison comes to, in words."""
     return in_words([line for line in judge_recommended(results) if line.num_splits > 1])
+
+
+def _difference(domain: str, ours: dict[int, float], theirs: dict[int, float]) -> Difference:
+    """Paired by the splits that both have."""
+    differences = [ours[split] - theirs[split] for split in ours if split in theirs]
+    mean = float(np.mean(differences)) if differences else float("nan")
+    return Difference(domain, mean, standard_error(differences), len(differences))
+
+
+def _mean(by_split: dict[int, float]) -> float:
+    return float(np.mean(list(by_split.values()))) if by_split else float("nan")
 
 
 def _by_split(rows: Sequence[RunRow] | Sequence[RecommendedRow]) -> dict[int, float]:

@@ -124,6 +124,7 @@ SECTIONS: dict[str, Callable[[Path], str]] = {
     "unaveraged": recipe.verdict,
     "recommended": recommended.recommended_table,
     "verdict": recommended.verdict,
+    "calls": recipe.calls_table,
     "ideas": ideas.ideas_table,
     "candidates": recipe.candidates_table,
 }

@@ -176,18 +176,23 @@ def _markdown(lines: list[list[str]]) -> str:
 def _notes(summaries: Iterable[Summary]) -> str:
     """What was run with less than the paper's protocol, and on what."""
     known = list(summaries)
-    reduced: dict[tuple[int, ...], set[str]] = {}
-    for one in known:
-        if is_reduced(one):
-            reduced.setdefault(one.protocol, set()).add(
-                f"{one.loss} on {one.domain}" + ("" if one.model == "linear" else f" ({one.model})")
-            )
-    lines = [
-        "\\* Less than the paper's protocol: splits × first weights × learning rates × temperatures = "
-        f"{' × '.join(map(str, grid))}, {epochs} epochs for {', '.join(sorted(where))}."
-        for (*grid, epochs), where in sorted(reduced.items())
-    ]
+    lines = reductions(known)
     machines = sorted({one.hardware for one in known})
     if machines:
         lines.append(f"Mean ± standard error over the runs (splits × first weights). Run on {'; '.join(machines)}.")
     return "".join(f"\n{line}\n" for line in lines)
+
+
+def reductions(summaries: Iterable[Summary]) -> list[str]:
+    """What was run with less than the paper's protocol, a footnote for each protocol."""
+    reduced: dict[tuple[int, ...], set[str]] = {}
+    for one in summaries:
+        if is_reduced(one):
+            reduced.setdefault(one.protocol, set()).add(
+                f"{one.loss} on {one.domain}" + ("" if one.model == "linear" else f" ({one.model})")
+            )
+    return [
+        "\\* Less than the paper's protocol: splits × first weights × learning rates × temperatures = "
+        f"{' × '.join(map(str, grid))}, {epochs} epochs for {', '.join(sorted(where))}."
+        for (*grid, epochs), where in sorted(reduced.items())
+    ]

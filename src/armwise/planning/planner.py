@@ -37,7 +37,7 @@ class OutreachPlanner(Parameters):
         loss: what to learn by; by default the recommended recipe (``armwise.train_recommended``).
         model: "linear", "medium" or "large" (the paper's three sizes), or a function of a key, features and the
             number of states that returns a model.
-        config: how to train; by default the recommended settings.
+        config: how to train; by default the recommended settings. The recipe tries its own learning rates.
         discount: weight of next week's engagement relative to this week's, in [0, 1).
         prior_strength: how many observations the pool of all people is worth in the estimate of one person's chain.
         cohort_size: people who share a budget in training.

@@ -97,8 +97,17 @@ def fingerprint(*parts: Any) -> str:
             digest.update(f"{plain.dtype}{plain.shape}".encode())
             digest.update(plain.tobytes())
         else:
-            digest.update(repr(leaf).encode())
+            digest.update(_described(leaf).encode())
     return digest.hexdigest()
+
+
+def _described(leaf: Any) -> str:
+    """A leaf that is no array in words, the same in every process: a function's repr would tell where it lies."""
+    if not hasattr(leaf, "__qualname__"):
+        return repr(leaf)
+    code = getattr(leaf, "__code__", None)  # tells two functions of one name apart, such as lambdas
+    plain = code and [each for each in code.co_consts if not hasattr(each, "co_code")]
+    return f"{leaf.__module__}.{leaf.__qualname__} {code and (code.co_code, code.co_names)} {plain}"
 
 
 def _named_arrays(tree: Any) -> list[tuple[str, Any]]:

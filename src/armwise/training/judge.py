@@ -32,14 +32,16 @@ class Judge(eqx.Module):
         """The return, all arms together, of acting on the predictions for one cohort."""
 
     def quality(self, predicted: Float[Array, "cohorts arms states actions states"]) -> Float[Array, ""]:
-        """The normalised quality over all cohorts, a ratio of averages."""
+        """The normalised quality over all cohorts, a ratio of averages; NaN of predictions that are not numbers."""
 
         def of_cohort(pair: tuple[Judge, Transitions]) -> Float[Array, ""]:
             judge, own = pair
             return judge.achieved(own)
 
         achieved = over_cohorts(of_cohort, (self, predicted), predicted.shape[1], self.num_trajectories)
-        return jnp.mean(achieved - self.never) / jnp.mean(self.perfect - self.never)
+        quality = jnp.mean(achieved - self.never) / jnp.mean(self.perfect - self.never)
+        # Indices of NaN call no one, which would look like a quality of 0 and could be the best so far.
+        return jnp.where(jnp.isfinite(predicted).all(), quality, jnp.nan)
 
 
 class DecomposedJudge(Judge):

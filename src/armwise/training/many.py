@@ -62,7 +62,8 @@ class TrainedRuns(NamedTuple):
 
     def model(self, run: int) -> Any:
         """The model of one run."""
-        return jax.tree.map(lambda leaf: jnp.asarray(leaf[run]) if eqx.is_array(leaf) else leaf, self.models)
+        # Only weights have the axis; other arrays, such as an order of columns, are the same in all runs.
+        return jax.tree.map(lambda leaf: jnp.asarray(leaf[run]) if eqx.is_inexact_array(leaf) else leaf, self.models)
 
     def at_best(self, measure: str = "loss") -> Float[np.ndarray, " runs"]:
         """The validation "loss" or "quality" at each run's best epoch; NaN where there is none."""

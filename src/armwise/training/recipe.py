@@ -16,12 +16,13 @@ import numpy as np
 from jaxtyping import Float, Int, PRNGKeyArray
 
 from armwise.data import Cohorts, SplitNumbers
-from armwise.errors import InvalidInputError
+from armwise.errors import ConvergenceError, InvalidInputError
 from armwise.losses import Loss, MeanSquaredError, PriceDFL
 from armwise.models import average_models
 from armwise.rmab import Problem
 from armwise.training.config import TrainConfig
 from armwise.training.many import TrainedRuns, train_many
+from armwise.training.single import why_not_finite
 
 TEMPERATURE = 0.1
 ACCURACY_WEIGHTS = (0.0, 1.0, 3.0, 10.0, 30.0)
@@ -38,7 +39,7 @@ class Recommended(NamedTuple):
         config: that was chosen.
         validation_quality: the chosen setting's joint quality on the validation cohorts, averaged over the splits.
         runs: everything that was tried.
-        members: which of the runs are averaged, one of each split on which training did not diverge at once.
+        members: which of the runs are averaged, one of each split on which training did not diverge.
     """
 
     model: Any
@@ -72,7 +73,8 @@ def train_recommended(
         key: a JAX random key.
         cohorts: all of them.
         model: makes a model with random first weights from a key.
-        config: the settings of every run; it must measure a quality to choose by.
+        config: the settings of every run; it must measure a quality to choose by. Its learning rate gives way to
+            ``learning_rates``.
         splits: from ``split_numbers``, a few; the more, the surer the choice and the better the average.
         problem: rewards, discount, first states and costs.
         accuracy_weights: of the squared error beside ``PriceDFL``.
@@ -104,16 +106,23 @@ def train_averaged(
         config: the settings of every run; it must measure a quality to choose by.
         **options: ``splits``, ``learning_rates``, ``problem`` and the others of ``train_many``.
     """
+    if config.quality is None:
+        raise InvalidInputError('config must measure a quality to choose by: TrainConfig(quality="joint", …).')
+    if options.get("num_initialisations", 1) != 1:
+        raise InvalidInputError("The recipe takes one initialisation per split. Leave num_initialisations out.")
     runs = train_many(key, cohorts, losses, model, config, **options)
-    table = runs_by_setting(runs)
-    caution = runs.setting.loss[table[0]]
-    chosen = table[:, choose_cautiously(runs.at_best("quality")[table], caution)].tolist()
-    first, members = chosen[0], tuple(run for run in chosen if runs.best_epoch[run] > 0) or tuple(chosen)
+    quality, table = runs.at_best("quality"), runs_by_setting(runs)
+    if not np.isfinite(quality).any():
+        rates = np.unique(runs.setting.learning_rate).tolist()
+        raise ConvergenceError(f"Not one run had a finite validation quality: {why_not_finite(config, rates)}")
+    chosen = table[:, choose_cautiously(quality[table], runs.setting.loss[table[0]])]
+    members = tuple(chosen[np.isfinite(quality[chosen])].tolist())
+    first = members[0]
     return Recommended(
         model=average_models([runs.model(run) for run in members]),
         loss=losses[int(runs.setting.loss[first])],
         config=dataclasses.replace(config, learning_rate=float(runs.setting.learning_rate[first])),
-        validation_quality=float(np.mean(runs.at_best("quality")[list(members)])),
+        validation_quality=float(quality[list(members)].mean()),
         runs=runs,
         members=members,
     )
@@ -121,8 +130,6 @@ def train_averaged(
 
 def runs_by_setting(runs: TrainedRuns) -> Int[np.ndarray, "splits settings"]:
     """The numbers of the runs, by split, and by learning rate and loss; of one initialisation per split."""
-    if runs.setting.initialisation.any():
-        raise InvalidInputError("The recipe takes one initialisation per split. Leave num_initialisations out.")
     return np.arange(len(runs.best_epoch)).reshape(int(runs.setting.split.max()) + 1, -1)
 
 
@@ -133,15 +140,13 @@ def choose_cautiously(quality: Float[np.ndarray, "splits settings"], caution: In
     standard error, and the best is taken. A setting that fails on more splits than another is not taken.
 
     Args:
-        quality: on validation cohorts; NaN where training diverged.
+        quality: on validation cohorts; NaN where training diverged, but not everywhere.
         caution: the higher, the more cautious; of equals the better is taken.
     """
     finite = np.isfinite(quality)
-    if not finite.any():
-        return int(np.argmax(caution))
     candidates = np.flatnonzero(finite.sum(axis=0) == finite.sum(axis=0).max()).tolist()
     means = {setting: quality[finite[:, setting], setting].mean() for setting in candidates}
-    best = max(candidates, key=means.__getitem__)
+    best = max(candidates, key=lambda setting: (means[setting], caution[setting]))
     near = [each for each in candidates if each == best or _is_little(quality[:, best] - quality[:, each])]
     return max(near, key=lambda setting: (caution[setting], means[setting]))
 
