@@ -2,7 +2,7 @@
 
 On each split of a domain, ``train_recommended`` gets what every single loss gets, the training and validation cohorts,
 divides them in several ways, chooses by itself and averages; the test cohorts are the split's. So one or another of its
-models trains on each validation cohort, which no single loss does. Beside it stands the squared error, trained, chosen
+models trains on almost every validation cohort, which no single loss does. Beside it stands the squared error, trained, chosen
 and averaged likewise, to tell what that and the average do from what the loss does.
 """
 
