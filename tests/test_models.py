@@ -193,3 +193,6 @@ def test_only_models_of_one_kind_are_averaged(rng):
     for other in (network, Linear(KEY, features, 3)):
         with pytest.raises(aw.InvalidInputError, match="one kind and shape"):
             average_models([linear, other])
+    tanh, relu = (eqx.nn.MLP(2, 2, 4, 1, activation, key=KEY) for activation in (jax.nn.tanh, jax.nn.relu))
+    with pytest.raises(aw.InvalidInputError, match="one kind and shape"):
+        average_models([tanh, relu])

@@ -255,7 +255,8 @@ def average_models(models: Sequence[Any]) -> Any:
     """
     if not models:
         raise InvalidInputError("There are no models to average.")
-    first, *others = (jax.tree.map(jnp.shape, eqx.filter(model, eqx.is_array)) for model in models)
+    kinds = (jax.tree.map(lambda leaf: jnp.shape(leaf) if eqx.is_array(leaf) else leaf, model) for model in models)
+    first, *others = kinds
     if any(other != first for other in others):
         raise InvalidInputError("Only models of one kind and shape can be averaged.")
     if len(models) == 1:

@@ -2,6 +2,8 @@
 
 import dataclasses
 import json
+import os
+import shutil
 import subprocess
 
 import numpy as np
@@ -182,17 +184,21 @@ def test_trajectories_count_where_the_epoch_is_chosen_by_them(finished, domain, 
         jobs.is_finished(tmp_path / part.name, domain, dataclasses.replace(by_quality, quality_trajectories=6))
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_results_of_changed_code_say_so(tmp_path, monkeypatch):
+    for name in ("ARMWISE_COMMIT", "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
+        monkeypatch.delenv(name, raising=False)
+    for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
+        monkeypatch.setenv(name, os.devnull)
     package = tmp_path / "src" / "armwise" / "experiments"
     package.mkdir(parents=True)
     module = package / "provenance.py"
     module.write_text("")
-    who = ["-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false"]
+    who = ["-c", "user.name=a", "-c", "user.email=a@b"]
     for command in (["init", "-q"], ["add", "."], [*who, "commit", "-qm", "first"]):
         subprocess.run(["git", "-C", str(tmp_path), *command], check=True, capture_output=True)
     head = ["git", "-C", str(tmp_path), "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(head, check=True, capture_output=True, text=True).stdout.strip()
-    monkeypatch.delenv("ARMWISE_COMMIT", raising=False)
     monkeypatch.setattr(provenance, "__file__", str(module))
     assert provenance._commit() == commit
     (tmp_path / "notes.txt").write_text("not code")

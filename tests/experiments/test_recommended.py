@@ -130,12 +130,13 @@ def test_a_part_of_another_recipe_is_refused(tmp_path, monkeypatch):
     part.with_suffix(".json").write_text(json.dumps(page))
     with pytest.raises(InvalidInputError, match="another protocol"):
         run_recommended("small", small_domain(), tmp_path, **options)
-    run_recommended(
-        "small", small_domain(), tmp_path, **options | {"config": dataclasses.replace(CONFIG, patience=None)}
-    )
-    monkeypatch.setattr(recommended, "LEARNING_RATES", (0.5,))
-    with pytest.raises(InvalidInputError, match="another protocol"):
-        run_recommended("small", small_domain(), tmp_path, **options)
+    options["config"] = dataclasses.replace(CONFIG, patience=None)
+    assert run_recommended("small", small_domain(), tmp_path, **options) == [part]
+    for name, values in (("LEARNING_RATES", (0.5,)), ("ACCURACY_WEIGHTS", (0.5,))):
+        with monkeypatch.context() as patch:
+            patch.setattr(recommended, name, values)
+            with pytest.raises(InvalidInputError, match="another protocol"):
+                run_recommended("small", small_domain(), tmp_path, **options)
 
 
 def test_the_average_leaves_out_what_diverged(tmp_path, monkeypatch):

@@ -1,5 +1,6 @@
 """Interrupted at any moment, training goes on from its last checkpoint and ends in the same weights, to the bit."""
 
+import functools
 import signal
 import subprocess
 import sys
@@ -161,6 +162,12 @@ def test_a_model_that_holds_a_function_is_known_again_in_another_process():
     assert runs[0] == runs[1] != runs[2]
 
 
+def scaled(factor):
+    return lambda x: factor * x
+
+
 def test_functions_of_one_name_are_told_apart():
-    functions = [lambda x: x + x, lambda x: x * x, lambda x: x + 1, lambda x: x + 2]
-    assert len({fingerprint(each) for each in functions}) == 4
+    functions = [lambda x: x + x, lambda x: x * x, lambda x: x + 1, lambda x: x + 2, lambda x, y=1: x, lambda x, y=2: x]
+    functions += [scaled(1), scaled(2), jax.jit(scaled(1)), jax.jit(scaled(2)), str.upper, str.lower]
+    functions += [functools.partial(max, 1), functools.partial(max, 2), [].append, {}.get, np.tanh, jax.nn.tanh]
+    assert len({fingerprint(each) for each in functions}) == len(functions)

@@ -253,7 +253,9 @@ def test_training_that_diverges_says_so(model):
 
 @pytest.mark.parametrize("quality", ["joint", "decomposed"])
 @pytest.mark.parametrize("has_effect", [True, False], ids=["diverged", "no effect"])
-def test_training_that_no_quality_can_judge_says_so(domain, model, quality, has_effect):
+@pytest.mark.parametrize("seed", [3, 4])
+def test_training_that_no_quality_can_judge_says_so(model, quality, has_effect, seed):
+    domain = synthetic(seed, num_cohorts=10, num_arms=12, budget=2, width=20, num_layers=3)
     cohorts = domain.cohorts
     if not has_effect:  # acting or not, it is all the same: there is nothing to gain
         passive = cohorts.true_transitions[:, :, :, :1]

@@ -93,7 +93,8 @@ def _mirror_claim(domain: str, chosen: Chosen) -> list[Verdict]:
     )
     evidence = f"rank correlation {number(correlation)} over {len(chosen)} losses, {swaps} pairs the other way round"
     holds = "yes" if correlation >= 0.8 else "no"
-    return [Verdict("Decomposed quality puts the losses in the order of joint quality", domain, evidence, holds)]
+    claim = "Decomposed quality puts the losses in the order of joint quality"
+    return [Verdict(claim, domain, evidence, holds, tuple(one for runs in chosen.values() for one in summarise(runs)))]
 
 
 _QUALITIES = ("joint_quality", "decomposed_quality")
@@ -133,19 +134,26 @@ def _mean(runs: Sequence[RunRow]) -> float:
 def _better(claim: str, one: Sequence[RunRow], other: Sequence[RunRow]) -> Verdict:
     """Whether the first is better."""
     mean, error = paired_difference(one, other)
-    return _verdict(claim, one, other, mean > WIDTH * error, mean < -WIDTH * error)
+    return _verdict(claim, one, other, (mean, error), mean > WIDTH * error, mean < -WIDTH * error)
 
 
 def _alike(claim: str, one: Sequence[RunRow], other: Sequence[RunRow]) -> Verdict:
     """Whether the difference is slight at most: its interval lies within the bounds, or outside them."""
     mean, error = paired_difference(one, other)
-    return _verdict(claim, one, other, abs(mean) + WIDTH * error <= SLIGHT, abs(mean) - WIDTH * error > SLIGHT)
+    is_within, is_outside = abs(mean) + WIDTH * error <= SLIGHT, abs(mean) - WIDTH * error > SLIGHT
+    return _verdict(claim, one, other, (mean, error), is_within, is_outside)
 
 
-def _verdict(claim: str, one: Sequence[RunRow], other: Sequence[RunRow], right: bool, wrong: bool) -> Verdict:
-    mean, error = paired_difference(one, other)
+def _verdict(
+    claim: str,
+    one: Sequence[RunRow],
+    other: Sequence[RunRow],
+    difference: tuple[float, float],
+    right: bool,
+    wrong: bool,
+) -> Verdict:
     ours, theirs = (LOSSES[runs[0].loss].label for runs in (one, other))
     what = f"{ours} − {theirs}" if ours != theirs else f"{ours}: {one[0].model} − {other[0].model}"
-    evidence = f"{what} = {number(mean)} ± {number(error)}"
+    evidence = f"{what} = {number(difference[0])} ± {number(difference[1])}"
     holds = "yes" if right else "no" if wrong else "undecided"
     return Verdict(claim, one[0].domain, evidence, holds, (*summarise(one), *summarise(other)))

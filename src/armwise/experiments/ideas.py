@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from armwise.experiments.protocol import RECIPES
-from armwise.experiments.recipe import Comparison, choose_by_quality, compare_runs, recipe_runs
+from armwise.experiments.recipe import Comparison, choose_by_quality, compare_runs, recipe_runs, signed
 from armwise.experiments.results import RunRow, group_by, read_folder
 
 
@@ -62,8 +62,7 @@ def _cell(one: Comparison | None) -> str:
         return "–"
     mark = {"better": "**", "worse": "", "no difference shown": ""}[one.verdict]
     word = " (worse)" if one.verdict == "worse" else ""
-    number = f"{one.difference:+.3f}".replace("-0.000", "+0.000").replace("-", "−")
-    return f"{mark}{number}{mark}{word}"
+    return f"{mark}{signed(one.difference)}{mark}{word}"
 
 
 def _in_words(found: dict[tuple[str, str], Comparison]) -> str:

@@ -116,14 +116,10 @@ def calls_table(results: Path) -> str:
         group_by([run for run in read_folder(results / name, RunRow) if run.model == "linear"], "domain", "loss")
         for name in ("runs", "recipe")
     )
-    places = [place for place in study if place in paper]
-    domains, losses = (sorted({place[axis] for place in places}) for axis in (0, 1))
+    domains = sorted({domain for domain, _ in study})
     lines = ["| loss | " + " | ".join(domains) + " |", "|---|" + "--:|" * len(domains)]
-    for loss in sorted(losses, key=list(LOSSES).index):
-        cells = []
-        for place in ((domain, loss) for domain in domains):
-            pair = (choose_by_quality(study[place]), select(paper[place])) if place in places else None
-            cells.append("–" if pair is None else _signed(*paired_difference(*pair)))
+    for loss in (name for name in LOSSES if any(place in paper for place in study if place[1] == name)):
+        cells = [_gain(study.get((domain, loss)), paper.get((domain, loss))) for domain in domains]
         lines.append(f"| {LOSSES[loss].label} | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
@@ -168,7 +164,7 @@ def in_words(lines: Sequence[Difference]) -> str:
 
 
 def compare_runs(domain: str, recipe: Sequence[RunRow], best: Sequence[RunRow]) -> Comparison:
-    """Some runs beside those they should beat, on the splits and first weights that both have, paired by split."""
+    """Some runs beside those they should beat, on the splits and as many starts as both have, paired by split."""
     difference, error = paired_difference(recipe, best)
     places = [{(run.split, run.initialisation) for run in runs} for runs in (recipe, best)]
     shared = places[0] & places[1]
@@ -186,8 +182,16 @@ def compare_runs(domain: str, recipe: Sequence[RunRow], best: Sequence[RunRow]) 
     )
 
 
-def _signed(mean: float, error: float) -> str:
-    return f"{mean:+.3f} ± {error:.3f}".replace("-0.000", "+0.000").replace("-", "−")
+def signed(value: float) -> str:
+    """Three decimals with their sign, and never −0.000."""
+    return f"{value:+.3f}".replace("-0.000", "+0.000").replace("-", "−")
+
+
+def _gain(by_calls: Sequence[RunRow] | None, by_loss: Sequence[RunRow] | None) -> str:
+    if by_calls is None or by_loss is None:
+        return "–"
+    mean, error = paired_difference(choose_by_quality(by_calls), select(by_loss))
+    return f"{signed(mean)} ± {error:.3f}"
 
 
 def _cell(runs: Sequence[RunRow] | None) -> str:

@@ -2,8 +2,8 @@
 
 On each split of a domain, ``train_recommended`` gets what every single loss gets, the training and validation cohorts,
 divides them in several ways, chooses by itself and averages; the test cohorts are the split's. So one or another of its
-models trains on almost every validation cohort, which no single loss does. Beside it stands the squared error, trained, chosen
-and averaged likewise, to tell what that and the average do from what the loss does.
+models trains on almost every validation cohort, which no single loss does. Beside it stands the squared error, trained,
+chosen and averaged likewise, to tell what that and the average do from what the loss does.
 """
 
 import dataclasses
@@ -223,14 +223,14 @@ def judge_recommended(results: Path) -> list[Judged]:
             continue
         single = _by_split([run for run in best if run.split in splits])
         averages = [row for row in tested if row.domain == domain and row.num_members == max(MEMBERS)]
-        plain = _by_split([row for row in averages if row.method == "mse" and row.chosen])
+        plain = _by_split([row for row in averages if row.method == "mse" and row.chosen and row.split in splits])
         bold = group_by([row for row in averages if row.method == "recommended"], "split").values()
         lines.append(
             Judged(
                 **dataclasses.asdict(_difference(domain, splits, single)),
                 best=best[0].loss,
                 best_quality=_mean(single),
-                by_members={size: _mean(values) for size, values in by_members.items()},
+                by_members={size: _mean(by_members.get(size, {})) for size in MEMBERS},
                 bold_quality=_mean(_by_split([max(own, key=lambda row: row.validation_quality) for own in bold])),
                 accuracy_quality=_mean(plain),
                 accuracy=_difference(domain, splits, plain),

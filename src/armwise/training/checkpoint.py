@@ -8,6 +8,8 @@ import hashlib
 import io
 import json
 import os
+import sys
+import types
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -102,12 +104,25 @@ def fingerprint(*parts: Any) -> str:
 
 
 def _described(leaf: Any) -> str:
-    """A leaf that is no array in words, the same in every process: a function's repr would tell where it lies."""
-    if not hasattr(leaf, "__qualname__"):
-        return repr(leaf)
-    code = getattr(leaf, "__code__", None)  # tells two functions of one name apart, such as lambdas
-    plain = code and [each for each in code.co_consts if not hasattr(each, "co_code")]
-    return f"{leaf.__module__}.{leaf.__qualname__} {code and (code.co_code, code.co_names)} {plain}"
+    """A leaf that is no array in words.
+
+    A function's repr tells where it lies in memory, and is another in every process. So one that can be imported goes
+    by its name, and one that is nothing but its code, such as ``lambda x: x``, by that; what cannot be told for sure to
+    be the same goes by its repr, and is not continued.
+    """
+    module, name = getattr(leaf, "__module__", None), getattr(leaf, "__qualname__", None)
+    if module and name and module != "__main__":
+        found: Any = sys.modules.get(module)
+        for part in name.split("."):
+            found = getattr(found, part, None)
+        if found is leaf:
+            return f"{module}.{name}"
+    if isinstance(leaf, types.FunctionType):
+        code = leaf.__code__
+        is_whole = not (leaf.__closure__ or leaf.__defaults__ or leaf.__kwdefaults__ or code.co_names)
+        if is_whole and not any(isinstance(each, types.CodeType) for each in code.co_consts):
+            return f"{code.co_code!r} {code.co_consts!r}"
+    return repr(leaf)
 
 
 def _named_arrays(tree: Any) -> list[tuple[str, Any]]:

@@ -32,16 +32,18 @@ class Judge(eqx.Module):
         """The return, all arms together, of acting on the predictions for one cohort."""
 
     def quality(self, predicted: Float[Array, "cohorts arms states actions states"]) -> Float[Array, ""]:
-        """The normalised quality over all cohorts, a ratio of averages; NaN of predictions that are not numbers."""
+        """The normalised quality over all cohorts, a ratio of averages; NaN where it means nothing."""
 
         def of_cohort(pair: tuple[Judge, Transitions]) -> Float[Array, ""]:
             judge, own = pair
             return judge.achieved(own)
 
         achieved = over_cohorts(of_cohort, (self, predicted), predicted.shape[1], self.num_trajectories)
-        quality = jnp.mean(achieved - self.never) / jnp.mean(self.perfect - self.never)
-        # Indices of NaN call no one, which would look like a quality of 0 and could be the best so far.
-        return jnp.where(jnp.isfinite(predicted).all(), quality, jnp.nan)
+        gain, to_gain = jnp.mean(achieved - self.never), jnp.mean(self.perfect - self.never)
+        # Indices of NaN call no one, which would look like a quality of 0 and could be the best so far; and where calls
+        # have no effect, the ratio is one of rounding errors.
+        rounding = 10 * jnp.finfo(to_gain.dtype).eps * jnp.mean(jnp.abs(self.perfect))
+        return jnp.where(jnp.isfinite(predicted).all() & (to_gain > rounding), gain / to_gain, jnp.nan)
 
 
 class DecomposedJudge(Judge):

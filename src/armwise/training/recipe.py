@@ -4,8 +4,8 @@
 How much of which depends on the programme, and no rule of thumb tells it, so a few weights and learning rates are tried
 on a few random splits. Of those whose calls are worth as much on validation cohorts as the best one's, within a
 standard error, the one with the most accuracy is taken: a bold loss that looks a little better may owe it to luck. The
-splits' models then predict together: each learned from other cohorts, so their average has learned from all, and as a
-rule errs less than one of them.
+splits' models then predict together: each learned from other cohorts, so their average has learned from nearly all, and
+as a rule errs less than one of them.
 """
 
 import dataclasses
@@ -114,7 +114,7 @@ def train_averaged(
     quality, table = runs.at_best("quality"), runs_by_setting(runs)
     if not np.isfinite(quality).any():
         rates = np.unique(runs.setting.learning_rate).tolist()
-        raise ConvergenceError(f"Not one run had a finite validation quality: {why_not_finite(config, rates)}")
+        raise ConvergenceError(f"Not one run had a finite validation quality: {why_not_finite('quality', rates)}")
     chosen = table[:, choose_cautiously(quality[table], runs.setting.loss[table[0]])]
     members = tuple(chosen[np.isfinite(quality[chosen])].tolist())
     first = members[0]

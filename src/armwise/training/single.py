@@ -168,16 +168,16 @@ def _trained(state: State, frozen: Any, config: TrainConfig) -> Trained:
     if not best:
         raise ConvergenceError(
             f"Not one of {last} epochs had a finite validation {config.select_by}: "
-            f"{why_not_finite(config, [config.learning_rate])}"
+            f"{why_not_finite(config.select_by, [config.learning_rate])}"
         )
     history = jax.tree.map(lambda values: values[:last], state.history)
     return Trained(eqx.combine(state.best_weights, frozen), best, history, bool(state.stopped))
 
 
-def why_not_finite(config: TrainConfig, learning_rates: Sequence[float]) -> str:
-    """What to say where no epoch was of use, with the remedy."""
+def why_not_finite(measure: str, learning_rates: Sequence[float]) -> str:
+    """Why a validation "loss" or "quality" may be finite in no epoch, with the remedy."""
     rates = " or ".join(f"{rate:g}" for rate in learning_rates)
     diverged = f"training diverged at learning rate {rates}. Lower it, or look for missing values in the features."
-    if config.select_by == "loss":
+    if measure == "loss":
         return diverged
     return f"{diverged} Or no call changes anything in the validation cohorts: compare their transitions by action."
