@@ -67,7 +67,7 @@ def test_the_recipe_is_compared_with_the_best_single_loss_by_split(tmp_path):
     ]
 
 
-def test_both_are_averaged_over_the_first_weights_that_they_share():
+def test_both_are_averaged_over_as_many_starts_as_both_have():
     ours = [row(loss="price", split=split, joint_quality=0.6) for split in (0, 1)]
     theirs = [
         row(split=split, initialisation=first, joint_quality=quality)

@@ -84,7 +84,7 @@ def compare(results: Path) -> list[Comparison]:
 def best_single(paper: Sequence[RunRow], domain: str, places: Set[tuple[int, int]]) -> list[RunRow]:
     """The runs of the single loss of the highest joint test quality, its setting chosen as in the paper.
 
-    Few runs of a slow loss may be best by luck: only losses that were run on all these splits and first weights count.
+    Few runs of a slow loss may be best by luck: only losses that were run on all these splits and starts count.
     """
     jobs = group_by([run for run in paper if run.domain == domain and run.model == "linear"], "loss")
     singles = [select(runs) for (loss,), runs in jobs.items() if loss in SINGLE]
