@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,10 @@ def test_type_checkers_see_the_public_names():
 def test_a_name_that_does_not_exist_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no attribute 'whitle_indices'"):
         _ = armwise.whitle_indices
+
+
+def test_the_version_is_that_of_the_installed_package():
+    assert armwise.__version__ == version("armwise")
 
 
 def test_public_names_are_sorted_and_exist():

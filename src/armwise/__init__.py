@@ -123,6 +123,9 @@ if TYPE_CHECKING:
         train_recommended,
     )
 
+# The one place of the version: pyproject.toml reads it from here.
+__version__ = "0.1.0"
+
 # Where the names live, in the order of the layout; also reachable as armwise.data and so on.
 _PACKAGES = (
     "errors",
