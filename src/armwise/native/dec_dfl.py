@@ -49,7 +49,7 @@ def loss_and_gradient(inputs: Inputs) -> tuple[Float[Array, ""], Float[Array, "s
 def _register(dtype: str, num_states: int, num_policies: int) -> bool:
     """Make the kernel known to XLA, if it can be had."""
     definitions = ("NUMBER", _NUMBERS[dtype]), ("STATES", str(num_states)), ("POLICIES", str(num_policies))
-    library = load("dec_dfl.cpp", definitions)
+    library = load("dec_dfl.cpp", definitions, "armwise_dec_dfl")
     if library is None:
         return False
     capsule = jax.ffi.pycapsule(library.armwise_dec_dfl)

@@ -1,8 +1,4 @@
-"""A C++ source as a loaded library: compiled by the machine's own compiler, kept in the user's cache.
-
-A library in the cache is code that will run, so it is only loaded if nobody else can have written it: folder and file
-belong to the user, and no one else may write to them.
-"""
+"""A C++ source as a loaded library: compiled by the machine's own compiler, kept in the user's cache (``cache.py``)."""
 
 import ctypes
 import hashlib
@@ -10,21 +6,24 @@ import logging
 import os
 import platform
 import shutil
-import stat
+import signal
 import subprocess
-import tempfile
-from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from importlib import resources
 from pathlib import Path
 
 import jax
 
+from armwise.native.cache import build_folder, cache_folder, keep, sound_libraries
+
 SWITCH = "ARMWISE_NATIVE"  # in the environment; 0 turns all of this off
 _OPTIONS = ("-std=c++17", "-O3", "-march=native", "-fPIC", "-shared", "-w")
-_TIMEOUT = 120  # seconds for a compilation that takes one
+# Seconds. A compilation takes one or two, and some more on a busy machine.
+_VERSION_TIME, _COMPILE_TIME = 5.0, 30.0
 
 _log = logging.getLogger("armwise")
+_given_up: set[str] = set()  # compilers that failed once: not tried again, and not spoken of again, in this process
 
 
 def source(name: str) -> str:
@@ -33,86 +32,98 @@ def source(name: str) -> str:
 
 
 @cache
-def load(name: str, definitions: tuple[tuple[str, str], ...]) -> ctypes.CDLL | None:
-    """The library that a source makes under these definitions, or nothing, with a line in the log, if it makes none."""
+def load(name: str, definitions: tuple[tuple[str, str], ...], symbol: str | None = None) -> ctypes.CDLL | None:
+    """The library that a source makes under these definitions; None, with a warning in the log, if it makes none.
+
+    Args:
+        name: of the source.
+        definitions: of the preprocessor.
+        symbol: a function that the library must have.
+    """
     compiler = shutil.which(os.environ.get("CXX") or "c++")
-    if os.environ.get(SWITCH) == "0" or os.name != "posix" or compiler is None:
+    if os.environ.get(SWITCH) == "0" or os.name != "posix" or compiler is None or compiler in _given_up:
         return None
     try:
-        return ctypes.CDLL(str(_library(name, dict(definitions), compiler)))
-    except (OSError, subprocess.SubprocessError) as error:
-        _log.info("%s is computed with JAX, because its C++ version could not be built: %s", name, error)
+        return _cached_or_compiled(name, definitions, compiler, symbol)
+    except (OSError, AttributeError, subprocess.SubprocessError) as error:
+        _given_up.add(compiler)
+        _log.warning(
+            "Training is slower than it could be: a part of it is computed with JAX, because %s could not build the "
+            "C++ version (%s). Repair the compiler; %s=0 in the environment turns it off.",
+            compiler,
+            error,
+            SWITCH,
+        )
         return None
 
 
-def _library(name: str, definitions: Mapping[str, str], compiler: str) -> Path:
-    """The compiled library, from the cache if it is there."""
-    options = [*_OPTIONS, *(f"-D{key}={value}" for key, value in definitions.items())]
-    key = _fingerprint(source(name), *options, compiler, _version(compiler), _processor(), jax.__version__)
-    folder = _cache_folder()
-    path = folder / f"{Path(name).stem}-{key}.so"
-    if path.exists():
-        _check_is_ours(path)
-    else:
-        _compile(source(name), [compiler, *options], path)
-    return path
+def _cached_or_compiled(
+    name: str, definitions: tuple[tuple[str, str], ...], compiler: str, symbol: str | None
+) -> ctypes.CDLL:
+    command = [compiler, *_OPTIONS, *(f"-D{key}={value}" for key, value in definitions)]
+    version = _run([compiler, "--version"], _VERSION_TIME)
+    key = _fingerprint(
+        source(name).encode(), *map(os.fsencode, command), version, _processor(), jax.__version__.encode()
+    )
+    stem, folder = f"{Path(name).stem}-{key}", cache_folder()
+    for path in sound_libraries(folder, stem) if folder else ():
+        try:
+            return _open(path, symbol)
+        except (OSError, AttributeError) as error:
+            _log.info("%s is built again: %s", path, error)
+            path.unlink(missing_ok=True)
+    return _compile(source(name), command, symbol, folder, stem)
 
 
-def _compile(text: str, command: list[str], path: Path) -> None:
-    """Written beside its place and then moved there, so that another process sees no library or all of it."""
-    with tempfile.TemporaryDirectory(dir=path.parent) as folder:
-        code, result = Path(folder, "source.cpp"), Path(folder, "library.so")
+def _compile(text: str, command: list[str], symbol: str | None, folder: Path | None, stem: str) -> ctypes.CDLL:
+    """Build, load, and only then keep what was built; once loaded, its file is no longer needed."""
+    with build_folder(folder) as inside:
+        code, result = inside / "source.cpp", inside / "library.so"
         code.write_text(text, encoding="utf-8")
-        command = [*command, f"-I{jax.ffi.include_dir()}", str(code), "-o", str(result), "-lm"]
-        subprocess.run(command, check=True, capture_output=True, timeout=_TIMEOUT)
-        result.chmod(0o700)
-        os.replace(result, path)
+        _run([*command, f"-I{jax.ffi.include_dir()}", str(code), "-o", str(result), "-lm"], _COMPILE_TIME, inside)
+        library = _open(result, symbol)
+        if folder is not None and inside.parent == folder:
+            try:
+                keep(result, folder, stem)
+            except OSError as error:
+                _log.info("The next process builds %s again: %s", stem, error)
+    return library
 
 
-def _cache_folder() -> Path:
-    """The user's cache, or where that cannot be written to, a folder of this process alone."""
-    home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(home, "armwise")
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _check_is_ours(folder)
-        if os.access(folder, os.W_OK):
-            return folder
-    except (OSError, RuntimeError):
-        pass
-    return _own_folder()
+def _open(path: Path, symbol: str | None) -> ctypes.CDLL:
+    library = ctypes.CDLL(str(path))
+    if symbol is not None:
+        getattr(library, symbol)
+    return library
 
 
-@cache
-def _own_folder() -> Path:
-    folder = tempfile.TemporaryDirectory(prefix="armwise-")
-    _kept.append(folder)  # until the process ends
-    return Path(folder.name)
+def _run(command: list[str], seconds: float, temporary: Path | None = None) -> bytes:
+    """What a command prints; it and all that it started end with the time limit, or when we are interrupted."""
+    environment = dict(os.environ) if temporary is None else {**os.environ, "TMPDIR": str(temporary)}
+    pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
+    with subprocess.Popen(
+        command, stdin=nothing, stdout=pipe, stderr=pipe, env=environment, start_new_session=True
+    ) as process:
+        try:
+            output, problem = process.communicate(timeout=seconds)
+        except BaseException:
+            # A compiler's children hold its pipes open: waiting for the compiler alone could take for ever.
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    if process.returncode:
+        raise subprocess.SubprocessError(f"exit code {process.returncode}: {problem.decode(errors='replace')[:500]}")
+    return output
 
 
-_kept: list[tempfile.TemporaryDirectory[str]] = []
-
-
-def _check_is_ours(path: Path) -> None:
-    """Refuse what another user may have put there."""
-    status = path.lstat()
-    others_may_write = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    if status.st_uid != os.getuid() or others_may_write or stat.S_ISLNK(status.st_mode):
-        raise PermissionError(f"{path} belongs to someone else, or others may write to it; remove it or its rights.")
-
-
-def _version(compiler: str) -> str:
-    return subprocess.run([compiler, "--version"], check=True, capture_output=True, text=True, timeout=_TIMEOUT).stdout
-
-
-def _processor() -> str:
+def _processor() -> bytes:
     """The kind of processor: a home folder may be shared by machines that do not have the same instructions."""
     try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        lines = Path("/proc/cpuinfo").read_bytes().splitlines()
     except OSError:
-        return platform.machine() + platform.processor()
-    return "".join(sorted({line for line in lines if line.startswith(("model name", "flags", "Features"))}))
+        return (platform.machine() + platform.processor()).encode()
+    return b"".join(sorted({line for line in lines if line.startswith((b"model name", b"flags", b"Features"))}))
 
 
-def _fingerprint(*parts: str) -> str:
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:24]
+def _fingerprint(*parts: bytes) -> str:
+    return hashlib.sha256(b"\0".join(parts)).hexdigest()[:24]
