@@ -50,16 +50,14 @@ def plan_as_json(planned: "ProgrammePlan", target: Path, manifest: Path | None) 
 
 
 def print_findings(report: "Report") -> None:
-    """One line a finding, in colour on a terminal unless NO_COLOR is set."""
+    """One line a problem, in colour on a terminal unless NO_COLOR is set."""
     from rich.console import Console
     from rich.text import Text
 
     colours = {"error": "bold red", "stop": "bold magenta", "warning": "yellow"}
     console = Console(file=sys.stdout, soft_wrap=True, highlight=False)
-    for finding in report.findings:
-        console.print(Text(f"{finding.severity:8}", style=colours[finding.severity]) + Text(str(finding)))
-    for line in report.not_shown():
-        console.print(Text(line))
+    for severity, line in report.lines():
+        console.print(Text(f"{severity:8}", style=colours[severity]) + Text(line))
 
 
 def say_summary(report: "Report", data: "ProgrammeData | None", programme: Path) -> None:

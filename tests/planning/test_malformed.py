@@ -94,12 +94,35 @@ def test_problems_of_all_files_are_found_at_once(tmp_path):
     assert kinds <= case_kinds(check_programme(path))
 
 
-def test_a_million_bad_rows_are_not_a_million_lines(tmp_path):
+def test_a_million_bad_rows_are_one_line(tmp_path):
     rows = "".join(f"0001,2024-01-01,yes,-{number}\n" for number in range(1, 1001))
     report = check_programme(write_programme(tmp_path, engagement=f"id,date,connected,seconds\n{rows}"))
     shown = [finding for finding in report.findings if finding.kind == "seconds-negative"]
-    assert [finding.row for finding in shown] == list(range(2, 22))
-    assert "engagement.csv, column 'seconds': 980 more of the kind seconds-negative." in str(report)
+    assert [finding.row for finding in shown] == [2, 3, 4]
+    assert str(report) == (
+        "engagement.csv, column 'seconds': Seconds cannot be negative. 1,000 rows: row 2 '-1'; row 3 '-2'; row 4 '-3'; "
+        "and 997 more. Correct the cell, or delete the row if it does not belong here."
+    )
+    assert report.as_dict()["totals"][0]["count"] == 1000
+
+
+def test_a_foreign_export_gets_one_line_for_each_column_and_kind(tmp_path):
+    """Every cell of three columns is wrong, in 200 rows: three lines, not 60."""
+    rows = "".join(f"{number};01.02.2024;ja;12,5\n" for number in range(1, 201))
+    settings = edited("programme.toml", 'file = "engagement.csv"', 'file = "engagement.csv"\nseparator = ";"')
+    path = write_programme(tmp_path, programme=settings, engagement=f"id;date;connected;seconds\n{rows}")
+    report = check_programme(path)
+    lines = str(report).splitlines()
+    assert len(lines) == len({(total.kind, total.column) for total in report.totals}) == 4
+    assert all("200 rows" in line for line in lines)
+    printed = CliRunner().invoke(app, ["check", str(path)]).stdout.splitlines()
+    assert [line.removeprefix("error   ") for line in printed] == lines
+
+
+def test_ragged_rows_are_one_line_with_the_cells_of_each(tmp_path):
+    rows = "".join(f"0001,2024-01-01,yes,1{',x' * number}\n" for number in range(6))
+    report = check_programme(write_programme(tmp_path, engagement=f"id,date,connected,seconds\n{rows}"))
+    assert "5 rows: row 3, which has 5 cells; row 4, which has 6 cells; row 5, which has 7 cells; and 2" in str(report)
 
 
 def test_each_unknown_word_is_shown_once(tmp_path):

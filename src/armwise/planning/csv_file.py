@@ -179,10 +179,11 @@ def _note_stray_quotes(source: Source, lines: pl.Series, skipped: int, findings:
 
 def _note_ragged(file: str, ragged: list[tuple[int, int]], width: int, skipped: int, findings: Findings) -> None:
     """Note rows with too few or too many cells, which the reader fills up and cuts off."""
+    what = f"The row has not as many cells as the header, which has {width}."
     for number, (place, found) in enumerate(ragged[:MOST_SHOWN]):
-        what = f"The row has {found} cells, but the header {width}."
-        rest = len(ragged) - MOST_SHOWN if number == MOST_SHOWN - 1 else 0
-        findings.add("file-ragged", file, row=skipped + place + 1, what=what, count=1 + rest)
+        rest = max(0, len(ragged) - MOST_SHOWN) if number == 0 else 0
+        hint = f"has {found} cells"
+        findings.add("file-ragged", file, row=skipped + place + 1, hint=hint, what=what, count=1 + rest)
 
 
 def _lines(body: bytes) -> pl.Series:

@@ -10,7 +10,9 @@ from armwise.errors import ExitCode
 from armwise.planning.kinds import KINDS, Severity
 
 # A million bad rows are one problem; the first few show what it is.
-MOST_SHOWN = 20
+MOST_SHOWN = 3
+# Words to be listed in programme.toml are shown once each, and more of them.
+MOST_WORDS = 12
 LONGEST_VALUE = 60
 
 
@@ -28,6 +30,7 @@ class Finding:
         person: the id in that row.
         what: the problem in a sentence.
         remedy: what to do.
+        hint: what is particular to this row, in a few words.
     """
 
     kind: str
@@ -39,6 +42,7 @@ class Finding:
     person: str | None
     what: str
     remedy: str
+    hint: str | None = None
 
     def __str__(self) -> str:
         """The finding on one line: place, person, problem, value, remedy."""
@@ -47,22 +51,31 @@ class Finding:
         place += [] if self.column is None else [f"column {self.column!r}"]
         place += [] if self.person is None else [f"id {self.person!r}"]
         value = "" if self.value is None else f" It is {self.value!r}."
-        return f"{', '.join(place)}: {self.what}{value} {self.remedy}"
+        hint = "" if self.hint is None else f" It {self.hint}."
+        return f"{', '.join(place)}: {self.what}{value}{hint} {self.remedy}"
+
+    def as_example(self) -> str:
+        """Row, value and hint, for a line that shows several findings."""
+        parts = [f"row {self.row}", *([] if self.value is None else [repr(self.value)])]
+        return " ".join(parts) + ("" if self.hint is None else f", which {self.hint}")
 
 
 @dataclass(frozen=True)
 class Total:
-    """How often one kind of finding occurred in one column of one file, shown or not."""
+    """How often one problem occurred in one column of one file; findings with the same words are its examples."""
 
     kind: str
+    severity: Severity
     file: str
     column: str | None
+    what: str
+    remedy: str
     count: int
 
 
 @dataclass(frozen=True)
 class Report:
-    """All findings of all files, at most ``MOST_SHOWN`` of a kind and column, and how many there are in truth."""
+    """All that is wrong with all files: each problem once, with its count, and a few findings of it as examples."""
 
     findings: tuple[Finding, ...]
     totals: tuple[Total, ...]
@@ -76,23 +89,21 @@ class Report:
         return ExitCode.OUTAGE if Severity.STOP in severities else ExitCode.OK
 
     def __str__(self) -> str:
-        """One line a finding, and one for those of a kind that are not shown."""
-        return "\n".join([str(finding) for finding in self.findings] + self.not_shown())
+        """One line a problem."""
+        return "\n".join(line for _, line in self.lines())
 
-    def not_shown(self) -> list[str]:
-        """A line for each kind of which not every occurrence is among the findings."""
-        shown = Counter((finding.kind, finding.file, finding.column) for finding in self.findings)
-        return [
-            f"{total.file}, column {total.column!r}: {total.count - few:,} more of the kind {total.kind}."
-            for total in self.totals
-            if (few := shown[(total.kind, total.file, total.column)]) < total.count
-        ]
+    def lines(self) -> list[tuple[Severity, str]]:
+        """A line for each problem, errors first: place, problem, count, examples, remedy."""
+        examples: dict[tuple[str | None, ...], list[Finding]] = {}
+        for finding in self.findings:
+            examples.setdefault(_problem(finding), []).append(finding)
+        return [(total.severity, _line(total, examples[_problem(total)])) for total in self.totals]
 
     def count_by_severity(self) -> dict[str, int]:
         """How many findings of each severity there are, shown or not."""
         counts = {str(severity): 0 for severity in Severity}
         for total in self.totals:
-            counts[KINDS[total.kind].severity] += total.count
+            counts[total.severity] += total.count
         return counts
 
     def as_dict(self) -> dict[str, Any]:
@@ -102,6 +113,21 @@ class Report:
             "findings": [asdict(finding) for finding in self.findings],
             "totals": [asdict(total) for total in self.totals],
         }
+
+
+def _problem(each: Finding | Total) -> tuple[str | None, ...]:
+    """What findings have in common that are told on one line."""
+    return each.kind, each.file, each.column, each.what, each.remedy
+
+
+def _line(total: Total, examples: list[Finding]) -> str:
+    if total.count == 1:
+        return str(examples[0])
+    place = total.file if total.column is None else f"{total.file}, column {total.column!r}"
+    shown = [each.as_example() for each in examples if each.row is not None]
+    rest = total.count - len(shown)
+    listed = "; ".join(shown) + (f"; and {rest:,} more" if shown and rest else "")
+    return f"{place}: {total.what} {total.count:,} rows{': ' * bool(shown)}{listed}. {total.remedy}"
 
 
 @dataclass(frozen=True)
@@ -132,7 +158,7 @@ class Findings:
 
     def __init__(self) -> None:
         self._shown: list[Finding] = []
-        self._totals: Counter[tuple[str, str, str | None]] = Counter()
+        self._counts: Counter[tuple[str | None, ...]] = Counter()
 
     def add(
         self,
@@ -143,26 +169,27 @@ class Findings:
         column: str | None = None,
         value: object = None,
         person: str | None = None,
+        hint: str | None = None,
         what: str | None = None,
         remedy: str | None = None,
         count: int = 1,
     ) -> None:
         """Note one finding, in the words of its kind unless others are given."""
         known = KINDS[kind]
-        self._totals[(kind, file, column)] += count
-        self._shown.append(
-            Finding(
-                kind=kind,
-                severity=known.severity,
-                file=file,
-                row=row,
-                column=column,
-                value=None if value is None else shorten(str(value)),
-                person=None if person is None else shorten(person),
-                what=known.what if what is None else what,
-                remedy=known.remedy if remedy is None else remedy,
-            )
+        finding = Finding(
+            kind=kind,
+            severity=known.severity,
+            file=file,
+            row=row,
+            column=column,
+            value=None if value is None else shorten(str(value)),
+            person=None if person is None else shorten(person),
+            what=known.what if what is None else what,
+            remedy=known.remedy if remedy is None else remedy,
+            hint=hint,
         )
+        self._shown.append(finding)
+        self._counts[_problem(finding)] += count
 
     def rows(
         self,
@@ -171,6 +198,7 @@ class Findings:
         column: str,
         bad: pl.Series,
         *,
+        what: str | None = None,
         remedy: str | None = None,
         once_per_value: bool = False,
     ) -> None:
@@ -179,18 +207,26 @@ class Findings:
         if not len(places):
             return
         values = table[column].gather(places)
-        shown = places.filter(values.is_first_distinct()) if once_per_value else places
-        for place in shown.head(MOST_SHOWN).to_list():
+        shown = (
+            places.filter(values.is_first_distinct()).head(MOST_WORDS) if once_per_value else places.head(MOST_SHOWN)
+        )
+        words = {"column": column, "what": what, "remedy": remedy}
+        for number, place in enumerate(shown.to_list()):
             person = None if column == table.id_column else table[table.id_column][place]
             row, value = table.rows[place], table[column][place]
-            self.add(kind, table.file, row=row, column=column, value=value, person=person, remedy=remedy)
-        self._totals[(kind, table.file, column)] += len(places) - min(len(shown), MOST_SHOWN)
+            count = len(places) - len(shown) + 1 if number == 0 else 1
+            self.add(kind, table.file, row=row, value=value, person=person, count=count, **words)
 
     def report(self) -> Report:
         """What was found so far, errors first, otherwise in the order of the files and rows."""
         order = {severity: rank for rank, severity in enumerate(Severity)}
         ordered = sorted(self._shown, key=lambda finding: order[finding.severity])
-        return Report(tuple(ordered), tuple(Total(*key, count) for key, count in self._totals.items()))
+        firsts = {_problem(finding): finding for finding in reversed(ordered)}
+        totals = [
+            Total(each.kind, each.severity, each.file, each.column, each.what, each.remedy, self._counts[problem])
+            for problem, each in reversed(firsts.items())
+        ]
+        return Report(tuple(ordered), tuple(totals))
 
     @property
     def any_errors(self) -> bool:

@@ -12,6 +12,8 @@ from armwise.planning.people import People
 from armwise.planning.programme import EngagementTable, InterventionsTable, Source, Time
 from armwise.planning.tables import read_table
 
+MAKE_AGREE = "Make zeros, spaces and capitals agree in both files; add persons who are missing to the beneficiaries."
+
 
 @dataclass(frozen=True, eq=False)
 class Records:
@@ -111,14 +113,18 @@ def _note_unknown(table: Table, ids: pl.Series, places: pl.Series, people: Peopl
     if not len(unknown):
         return
     plain = dict(zip(_plain(people.ids).to_list(), people.ids.to_list(), strict=True))
-    shown = unknown.head(MOST_SHOWN)
-    for number, place in enumerate(shown):
-        near = plain.get(_plain(ids[place : place + 1])[0])
-        remedy = None if near is None else f"It seems to be {near!r}: make zeros, spaces and capitals agree."
-        rest = len(unknown) - len(shown) if number == len(shown) - 1 else 0
-        row = table.rows[place]
+    near = [plain.get(each) for each in _plain(ids.gather(unknown.head(MOST_SHOWN))).to_list()]
+    remedy = MAKE_AGREE if any(near) else None
+    for number, (place, other) in enumerate(zip(unknown, near, strict=False)):
         findings.add(
-            "id-unknown", table.file, row=row, column=table.id_column, value=ids[place], remedy=remedy, count=1 + rest
+            "id-unknown",
+            table.file,
+            row=table.rows[place],
+            column=table.id_column,
+            value=ids[place],
+            hint=None if other is None else f"seems to be {other!r}",
+            remedy=remedy,
+            count=len(unknown) - len(near) + 1 if number == 0 else 1,
         )
 
 

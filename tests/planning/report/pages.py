@@ -87,7 +87,7 @@ def make_facts(data, **changes):
         assessment=make_assessment(),
         is_current=True,
         quality=quality,
-        findings=Report((finding,), (Total("outage", "f.csv", ATTACK, 1),)),
+        findings=Report((finding,), (Total("outage", Severity.WARNING, "f.csv", ATTACK, "What.", "Do this.", 1),)),
         num_learned_from=300,
     )
     return facts._replace(**changes)

@@ -156,11 +156,9 @@ def data_section(facts: Facts) -> Markup:
 
 def _findings(report: Report) -> Markup:
     """The kinds of warnings, without the cells and ids that they were found in."""
-    totals = {(total.kind, total.file, total.column): total.count for total in report.totals}
-    first = {(each.kind, each.file, each.column): each for each in reversed(report.findings)}
     rows = [
-        (each.file, each.column or "", each.what, each.remedy, count(totals[key]))
-        for key, each in sorted(first.items(), key=lambda item: str(item[0]))
+        (total.file, total.column or "", total.what, total.remedy, count(total.count))
+        for total in sorted(report.totals, key=lambda total: (total.kind, total.file, str(total.column)))
     ]
     if not rows:
         return tag("p", "The check of the files found nothing to complain about.")
