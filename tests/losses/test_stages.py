@@ -42,6 +42,23 @@ def test_numbers_move_by_equal_ratios_and_end_where_they_are_measured(pair):
     assert float(at(loss, 0, 1).loss.losses[0].temperature) == 0.2  # of a single epoch
 
 
+@pytest.mark.parametrize(("share", "num_first"), [(0.99, 9), (0.001, 1), (0.5, 5)])
+def test_each_stage_gets_at_least_one_epoch(share, num_first):
+    lessons = [at(aw.WarmStart(MSE, PRICE, share=share), epoch) for epoch in range(10)]
+    assert [bool(lesson.loss.is_first) for lesson in lessons] == [epoch < num_first for epoch in range(10)]
+    assert [bool(lesson.begins) for lesson in lessons] == [epoch == num_first for epoch in range(10)]
+
+
+def test_two_stages_need_two_epochs():
+    with pytest.raises(aw.InvalidInputError, match="needs at least 2 epochs, not 1"):
+        at(aw.WarmStart(MSE, PRICE), 0, num_epochs=1)
+
+
+def test_whole_numbers_move_too():
+    loss = aw.Annealed(aw.PriceDFL(4), aw.PriceDFL(1))
+    assert [float(at(loss, epoch, 3).loss.temperature) for epoch in range(3)] == [4, 2, 1]
+
+
 def test_other_losses_teach_by_themselves():
     lesson = at(PRICE, 7)
     assert lesson.loss is PRICE
@@ -56,6 +73,9 @@ def test_other_losses_teach_by_themselves():
         (lambda: aw.Annealed(MSE, PRICE), "must be the same loss but for its numbers"),
         (lambda: aw.Annealed(0.0 * MSE, 1.0 * MSE), "all must be above 0, not 0"),
         (lambda: 0.5 * aw.WarmStart(MSE, PRICE), "WarmStart changes with the epochs and cannot be part of a sum"),
+        (lambda: aw.WarmStart(aw.Annealed(PRICE, PRICE), MSE), "first is Annealed, which changes with the epochs"),
+        (lambda: aw.WarmStart(MSE, aw.WarmStart(MSE, PRICE)), "then is WarmStart, which changes with the epochs"),
+        (lambda: aw.Annealed(*[aw.Annealed(PRICE, PRICE)] * 2), "start is Annealed.* cannot be part of Annealed"),
     ],
 )
 def test_what_cannot_be_is_refused(make, message):

@@ -21,7 +21,8 @@ from armwise.rmab.checks import ArrayLike, as_float_array, is_concrete
 class WarmStart(Loss):
     """Train by one loss in the first epochs and by another in the rest: accuracy first, then decisions.
 
-    Adam begins anew with the second loss, whose gradients may be of another size altogether.
+    Adam begins anew with the second loss, whose gradients may be of another size altogether. Each of the two gets at least
+    one epoch, so training needs two or more. Neither may change with the epochs itself.
 
     Args:
         first: to begin with, such as ``MeanSquaredError()``.
@@ -48,6 +49,7 @@ class WarmStart(Loss):
             )
         if not 0 < self.rate < float("inf"):
             raise InvalidInputError(f"rate must be a finite number above 0, not {self.rate}.")
+        _check_not_staged("WarmStart", first=self.first, then=self.then)
 
     def prepare(
         self,
@@ -72,9 +74,18 @@ class WarmStart(Loss):
 
     def lesson(self, epoch: Int[Array, ""], num_epochs: int) -> Lesson:
         """See ``Loss``."""
-        switch = round(self.share * num_epochs)
+        switch = self._first_epochs(num_epochs)
         is_first = epoch < switch
         return Lesson(_OneOfTwo(self.first, self.then, is_first), jnp.where(is_first, 1.0, self.rate), epoch == switch)
+
+    def _first_epochs(self, num_epochs: int) -> int:
+        """How many epochs the first loss gets: the share, but at least one for each of the two."""
+        if num_epochs < 2:
+            raise InvalidInputError(
+                f"WarmStart trains by two losses in turn and needs at least 2 epochs, not {num_epochs}. Raise "
+                "num_epochs, or train by one of the two losses."
+            )
+        return min(max(round(self.share * num_epochs), 1), num_epochs - 1)
 
 
 class _OneOfTwo(Loss):
@@ -106,6 +117,7 @@ class Annealed(Loss):
     Args:
         start: the loss of the first epoch, such as ``DecDFL(EntropyMixture(1.0))``.
         end: the loss of the last, alike but for its numbers, all above 0; validation is by this one in all epochs.
+            It may not change with the epochs itself.
 
     Example:
         >>> from armwise.losses import PriceDFL
@@ -118,6 +130,7 @@ class Annealed(Loss):
     end: Loss
 
     def __check_init__(self) -> None:
+        _check_not_staged("Annealed", start=self.start, end=self.end)
         shapes: list[Any] = [jax.tree.structure(loss) for loss in (self.start, self.end)]
         if shapes[0] != shapes[1]:
             raise InvalidInputError("start and end must be the same loss but for its numbers, such as the temperature.")
@@ -149,7 +162,17 @@ class Annealed(Loss):
         way = epoch / max(1, num_epochs - 1)
 
         def between(start: ArrayLike, end: ArrayLike) -> Float[Array, "..."]:
-            first, last = jnp.asarray(start), jnp.asarray(end)
+            first, last = as_float_array("start", start), as_float_array("end", end)  # a ratio of integers is a float
             return first * (last / first) ** way.astype(first.dtype)
 
         return Lesson(jax.tree.map(between, self.start, self.end))
+
+
+def _check_not_staged(name: str, **losses: Loss) -> None:
+    """Refuse a loss that changes with the epochs inside another one: two schedules over the same epochs."""
+    for part, loss in losses.items():
+        if type(loss).lesson is not Loss.lesson:
+            raise InvalidInputError(
+                f"{part} is {type(loss).__name__}, which changes with the epochs and cannot be part of {name}. "
+                "Train in several runs instead, each from the weights of the one before."
+            )
