@@ -56,6 +56,17 @@ def test_budgets_of_none_and_of_all_are_the_constant_policies(rng):
     )
 
 
+@pytest.mark.parametrize(("num_states", "dtype"), [(128, np.int8), (129, np.int16), (300, np.int16)])
+def test_the_trace_holds_any_state(num_states, dtype):
+    """An arm that begins in its last state and stays there."""
+    stay = np.broadcast_to(np.eye(num_states)[:, None], (1, num_states, 2, num_states))
+    problem = aw.Problem(num_states=num_states, initial=np.eye(num_states)[-1])
+    trace = aw.simulate_trace(KEY, stay, np.zeros((1, num_states)), problem, budget=1, horizon=3)
+    assert trace.states.dtype == dtype
+    assert trace.states.ravel().tolist() == [num_states - 1] * 3
+    assert trace.actions.ravel().tolist() == [1] * 3
+
+
 def test_the_trace_follows_the_rules(rng):
     """Replayed in NumPy: whom each step acts on, how often, and that the returns are those of the trace."""
     transitions, priorities = random_transitions(rng, "sparse", 15, 4), rng.normal(size=(15, 4))

@@ -21,8 +21,8 @@ from armwise.rmab.checks import ArrayLike, as_float_array, is_concrete
 class WarmStart(Loss):
     """Train by one loss in the first epochs and by another in the rest: accuracy first, then decisions.
 
-    Adam begins anew with the second loss, whose gradients may be of another size altogether. Each of the two gets at least
-    one epoch, so training needs two or more. Neither may change with the epochs itself.
+    Adam begins anew with the second loss, whose gradients may be of another size altogether. Each of the two gets
+    at least one epoch, so training needs two or more. Neither may change with the epochs itself.
 
     Args:
         first: to begin with, such as ``MeanSquaredError()``.

@@ -17,7 +17,8 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, Int8, Integer, PRNGKeyArray, UInt32
+import numpy as np
+from jaxtyping import Array, Float, Int, Integer, PRNGKeyArray, UInt32
 
 from armwise.rmab.choices import Rule, States, look_up
 from armwise.rmab.draws import arm_words, uniforms
@@ -31,10 +32,10 @@ FEWEST_STATES_SEARCHED = 7
 
 
 class Trace(NamedTuple):
-    """What happened to each arm at each step of each trajectory."""
+    """What happened to each arm at each step of each trajectory, in the smallest integers that hold it."""
 
-    states: Int8[Array, "trajectories steps arms"]  # before acting
-    actions: Int8[Array, "trajectories steps arms"]
+    states: Int[Array, "trajectories steps arms"]  # before acting
+    actions: Int[Array, "trajectories steps arms"]
 
 
 class Arms(eqx.Module):
@@ -149,11 +150,12 @@ def run(
 @eqx.filter_jit
 def run_traced(arms: Arms, choose: Rule, num_trajectories: int, steps: int) -> Trace:
     """Each arm's state and action at each step of each trajectory of ``run``."""
+    state_type, action_type = (_smallest_integer(count) for count in (arms.next.shape[2], arms.costs.shape[0]))
 
     def block(pairs: UInt32[Array, " pairs"]) -> Trace:
         def step(states, time):  # type: ignore[no-untyped-def]
             actions = choose(states, pairs, time)
-            seen = Trace(states.astype(jnp.int8), actions.astype(jnp.int8))
+            seen = Trace(states.astype(state_type), actions.astype(action_type))
             return next_states(arms, pairs, states, actions, time), seen
 
         _, seen = jax.lax.scan(step, first_states(arms, pairs), jnp.arange(steps))
@@ -161,6 +163,11 @@ def run_traced(arms: Arms, choose: Rule, num_trajectories: int, steps: int) -> T
 
     seen = jax.lax.map(block, blocks(num_trajectories, arms.next.shape[0]))
     return jax.tree.map(lambda values: values.reshape(-1, steps, values.shape[-1])[:num_trajectories], seen)
+
+
+def _smallest_integer(count: int) -> np.dtype:
+    """The smallest signed type that holds 0 … count − 1."""
+    return np.min_scalar_type(-count)
 
 
 def blocks(num_trajectories: int, num_arms: int) -> UInt32[Array, "blocks pairs"]:

@@ -131,7 +131,7 @@ def simulate_trace(
 ) -> Trace:
     """Each arm's state and action at each step of what ``simulate`` does for the same arguments.
 
-    Memory grows with arms × trajectories × steps: two bytes for each.
+    Memory grows with arms × trajectories × steps: two bytes for each, three beyond 128 states.
 
     Args:
         key: a JAX random key; the trajectories are those of ``simulate`` with this key.
