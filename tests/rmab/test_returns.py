@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 from jax.test_util import check_grads
 
 import armwise as aw
+from armwise.rmab.checks import row_sum_tolerance
 from armwise.rmab.elimination import LARGEST_WRITTEN_OUT
+from armwise.rmab.returns import check_fits
 from tests.oracles import random_transitions, solved_returns
 
 KINDS = ("dense", "skewed", "sparse", "deterministic")
@@ -192,6 +194,52 @@ def test_wrong_transitions_are_named(change, message):
     ):
         with pytest.raises(aw.InvalidInputError, match=message):
             function()
+
+
+def missing_one_by(miss, num_arms=2):
+    rows = np.random.default_rng(0).dirichlet(np.ones(3), (num_arms, 3, 2))
+    rows[-1, 2, 1] *= 1 + miss
+    return rows
+
+
+@pytest.mark.parametrize(("discount", "miss"), [(0.999, 9e-6), (0.9999, 9e-6), (0.999995, 9e-6), (0.99999, -2e-8)])
+def test_rows_must_sum_to_one_as_exactly_as_the_discount_needs(discount, miss):
+    """A sum of 1 + δ moves returns by δ γ / (1 − γ): 10 % for 1e-5 at 0.9999, and beyond 1 / γ they are negative."""
+    transitions, problem = missing_one_by(miss), aw.Problem(num_states=3, discount=discount)
+    loss = aw.DecDFL(aw.EntropyMixture(0.1))
+    for function in (
+        lambda: aw.policy_returns(transitions, problem, aw.all_policies(3)),
+        lambda: aw.fixed_policy_returns(transitions, problem, np.zeros((2, 3), int)),
+        lambda: aw.passive_returns(transitions, problem),
+        lambda: aw.whittle_indices(transitions, problem),
+        lambda: aw.simulate(jax.random.key(0), transitions, np.zeros((2, 3)), problem, budget=1, horizon=3),
+        lambda: loss.prepare(transitions, problem, 1),
+        lambda: aw.decomposed_decision_quality(transitions[None], transitions[None], problem, 1),
+    ):
+        with pytest.raises(aw.InvalidInputError, match=rf"arm 1, state 2, action 1 sums to .* discount of {discount}"):
+            function()
+
+
+@pytest.mark.parametrize("discount", [0.0, 0.9, 0.99, 0.999, 0.9999, 0.99999])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_rows_that_are_accepted_move_no_return_by_more_than_a_hundredth(dtype, discount):
+    """The largest miss that is accepted, against the rows divided by their sums; by a thousandth in float64."""
+    tolerance = row_sum_tolerance(np.dtype(dtype), 3, discount)
+    problem = aw.Problem(num_states=3, discount=discount)
+    transitions = missing_one_by((0.3 if dtype == np.float32 else 0.99) * tolerance)
+    exact = transitions / transitions.sum(axis=-1, keepdims=True)
+    check_fits(problem, jnp.asarray(transitions.astype(dtype)))  # rounding takes it no further
+    known = np.linspace(0, 1, 3), discount, np.full(3, 1 / 3), (0, 1), np.ones((1, 3), int)
+    found, expected = (solved_returns(rows, *known)[0] for rows in (transitions, exact))
+    np.testing.assert_allclose(found, expected, rtol=2e-2 if dtype == np.float32 else 1.1e-3)
+
+
+@pytest.mark.parametrize("num_states", [2, 5, 100])
+def test_a_softmax_in_float32_is_accepted_up_to_high_discounts(num_states):
+    rows = jax.nn.softmax(5 * jax.random.normal(jax.random.key(0), (40, num_states, 2, num_states), np.float32))
+    check_fits(aw.Problem(num_states=num_states, discount=0.9999), rows)
+    with pytest.raises(aw.InvalidInputError, match="float64 rows"):
+        check_fits(aw.Problem(num_states=num_states, discount=0.999999), rows)
 
 
 @pytest.mark.parametrize(

@@ -312,6 +312,9 @@ def test_arguments_that_do_not_fit_are_refused(domain, model):
         train(key, splits.train, loss, model, config(), validation=other.cohorts)
     with pytest.raises(aw.InvalidInputError, match=r"transitions of shape \[12, 2, 2, 2\]"):
         train(key, splits, loss, Linear(key, domain.cohorts.features, num_states=3), config())
+    wide = eqx.tree_at(lambda one: one.true_transitions, splits.train, splits.train.true_transitions * (1 + 9e-6))
+    with pytest.raises(aw.InvalidInputError, match=r"true_transitions .* cohort 0, .* discount of 0\.9999"):
+        train(key, wide, loss, model, config(), problem=aw.Problem(discount=0.9999))
 
 
 def test_progress_goes_to_stderr_and_only_when_asked(domain, model, capfd):

@@ -16,7 +16,15 @@ from armwise.errors import InvalidInputError
 from armwise.losses import DecDFL
 from armwise.mixtures import LinearMixture
 from armwise.rmab import Problem, passive_returns, simulate_policy, whittle_indices
-from armwise.rmab.checks import ArrayLike, as_float_array, check_ids, check_key, check_transitions, is_concrete
+from armwise.rmab.checks import (
+    ArrayLike,
+    as_float_array,
+    check_ids,
+    check_key,
+    check_row_sums,
+    check_transitions,
+    is_concrete,
+)
 from armwise.rmab.choices import Schedule
 from armwise.rmab.rollout import blocks
 from armwise.rmab.simulate import check_horizon, check_priorities, simulate_spend
@@ -93,7 +101,7 @@ def decomposed_decision_quality(
         >>> round(abs(float(quality.normalised)), 3), quality.budget_use.tolist()
         (0.0, [0.0])
     """
-    predicted, true = _check_cohorts(predicted_transitions, true_transitions)
+    predicted, true = _check_cohorts(predicted_transitions, true_transitions, problem)
     return _decomposed(predicted, true, problem, _check_budgets(budget, len(true)))
 
 
@@ -124,7 +132,7 @@ def joint_decision_quality(
     Returns:
         Mean simulated returns under the true transitions.
     """
-    predicted, true = _check_cohorts(predicted_transitions, true_transitions)
+    predicted, true = _check_cohorts(predicted_transitions, true_transitions, problem)
     priorities = _indices(predicted, problem)
     return priority_decision_quality(key, priorities, true, problem, budget, num_trajectories, horizon, ids=ids)
 
@@ -165,7 +173,7 @@ def priority_decision_quality(
         True
     """
     check_key(key)
-    true, _ = _check_cohorts(true_transitions, true_transitions)
+    true, _ = _check_cohorts(true_transitions, true_transitions, problem)
     order = priorities if isinstance(priorities, Schedule) else check_priorities(priorities, true.shape[:3])
     own_ids = None if ids is None else check_ids(ids, true.shape[:2])
     steps = check_horizon(horizon, problem)
@@ -244,7 +252,9 @@ def _share(used: Float[Array, ""], budget: Float[Array, ""]) -> Float[Array, ""]
     return jnp.where(budget > 0, used / jnp.where(budget > 0, budget, 1), 0)
 
 
-def _check_cohorts(predicted_transitions: ArrayLike, true_transitions: ArrayLike) -> tuple[Transitions, Transitions]:
+def _check_cohorts(
+    predicted_transitions: ArrayLike, true_transitions: ArrayLike, problem: Problem
+) -> tuple[Transitions, Transitions]:
     predicted = as_float_array("predicted_transitions", predicted_transitions)
     true = as_float_array("true_transitions", true_transitions)
     if true.ndim != 5 or predicted.shape != true.shape:
@@ -252,8 +262,10 @@ def _check_cohorts(predicted_transitions: ArrayLike, true_transitions: ArrayLike
             "predicted_transitions and true_transitions must both have the shape [cohorts, arms, states, actions, "
             f"states], not {list(predicted.shape)} and {list(true.shape)}. For one cohort, add an axis: [None]."
         )
-    for transitions in (predicted, true):
+    axes = ("cohort", "arm", "state", "action", "next state")
+    for name, transitions in (("predicted_transitions", predicted), ("true_transitions", true)):
         check_transitions(transitions.reshape(-1, *true.shape[2:]))
+        check_row_sums(name, transitions, problem.discount, *axes)
     return predicted, true
 
 

@@ -24,6 +24,10 @@ ArrayLike = jax.typing.ArrayLike | Sequence[Any]
 
 # A softmax in float32 over a hundred states misses 1 by about 1e-6; a probability typed with three digits, by 1e-3.
 ROW_SUM_TOLERANCE = 1e-5
+# A row sum that misses 1 by δ makes returns wrong by the part δ · γ / (1 − γ). This much of that is accepted,
+_RETURN_TOLERANCE = 1e-3
+# and this much where the rounding of the row explains it: float32 cannot do better at discounts near 1.
+_RETURN_TOLERANCE_OF_ROUNDING = 1e-2
 
 
 def is_concrete(*values: Any) -> bool:
@@ -104,8 +108,58 @@ def check_distributions(name: str, value: Float[Array, "*rows outcomes"], *axes:
 
 @jax.jit
 def _are_distributions(value: Float[Array, "*rows outcomes"]) -> Bool[Array, ""]:
-    close = jnp.abs(jnp.sum(value, axis=-1) - 1) <= ROW_SUM_TOLERANCE
-    return jnp.all(value >= 0) & jnp.all(close)  # NaN fails both
+    return jnp.all(value >= 0) & _sum_to_one(value, ROW_SUM_TOLERANCE)  # NaN fails both
+
+
+@jax.jit
+def _sum_to_one(value: Float[Array, "*rows outcomes"], tolerance: float | Float[Array, ""]) -> Bool[Array, ""]:
+    return jnp.all(jnp.abs(jnp.sum(value, axis=-1) - 1) <= tolerance)
+
+
+def row_sum_tolerance(dtype: jnp.dtype, num_outcomes: int, discount: float) -> float:
+    """How far the sum of a row of transitions may be from 1, for returns at a discount.
+
+    Returns solve ``I − γT`` (Algorithm 3), so a sum of 1 + δ makes them wrong by the part ``δ · γ / (1 − γ)``. That
+    part must stay below 0.001; or below 0.01 for a sum that the rounding of its terms explains.
+
+    Example:
+        >>> [f"{row_sum_tolerance(np.dtype('float64'), 2, discount):.1e}" for discount in (0.9, 0.999, 0.99999)]
+        ['1.0e-05', '1.0e-06', '1.0e-08']
+        >>> f"{row_sum_tolerance(np.dtype('float32'), 2, 0.99999):.1e}"
+        '1.0e-07'
+    """
+    steps = discount / (1 - discount)
+    if steps * ROW_SUM_TOLERANCE <= _RETURN_TOLERANCE:
+        return ROW_SUM_TOLERANCE
+    by_rounding = min(_rounding_of_sum(dtype, num_outcomes), _RETURN_TOLERANCE_OF_ROUNDING / steps)
+    return min(ROW_SUM_TOLERANCE, max(_RETURN_TOLERANCE / steps, by_rounding))
+
+
+def _rounding_of_sum(dtype: jnp.dtype, num_outcomes: int) -> float:
+    """How far rounding may take the sum of a softmax from 1."""
+    return 4 * float(jnp.finfo(dtype).eps) * math.sqrt(num_outcomes)
+
+
+def check_row_sums(name: str, value: Float[Array, "*rows outcomes"], discount: Float[Array, ""], *axes: str) -> None:
+    """Refuse distributions that do not sum to 1 as exactly as returns at this discount need (``row_sum_tolerance``)."""
+    if not is_concrete(value, discount):
+        return
+    number = float(discount)
+    tolerance = row_sum_tolerance(value.dtype, value.shape[-1], number)
+    # A plain sum has a rounding error of its own. Near the tolerance, sums in double precision decide.
+    certain = tolerance - _rounding_of_sum(value.dtype, value.shape[-1])
+    if tolerance == ROW_SUM_TOLERANCE or bool(_sum_to_one(value, certain)):
+        return
+    sums = np.asarray(value).sum(axis=-1, dtype=np.float64)
+    wrong = np.abs(sums - 1) > tolerance
+    if wrong.any():
+        index = first_offender(wrong)
+        part = abs(sums[index] - 1) * number / (1 - number)
+        raise InvalidInputError(
+            f"{name} must sum to 1 over the last axis, but {at(index, *axes[:-1])} sums to {sums[index]:.12g}. At the "
+            f"discount of {number:.7g} this makes returns wrong by {100 * part:.2g} %; the sum may miss 1 by "
+            f"{tolerance:.1g}. Give float64 rows (jax_enable_x64) divided by their sums, or a smaller discount."
+        )
 
 
 def check_transitions(transitions: ArrayLike) -> Float[Array, "arms states actions states"]:

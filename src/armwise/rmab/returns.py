@@ -24,7 +24,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from armwise.errors import InvalidInputError
-from armwise.rmab.checks import ArrayLike, as_int_array, check_transitions
+from armwise.rmab.checks import ArrayLike, as_int_array, check_row_sums, check_transitions
 from armwise.rmab.elimination import LARGEST_WRITTEN_OUT, solve
 from armwise.rmab.policies import are_all_policies, check_policies
 from armwise.rmab.policy_tree import FEWEST_STATES, all_policy_returns
@@ -125,7 +125,10 @@ def check_arm_policy(policy: ArrayLike, transitions: Transitions) -> Int[Array, 
 
 
 def check_fits(problem: Problem, transitions: Transitions) -> None:
-    """Refuse a problem whose states, actions or arms are not those of the transitions."""
+    """Refuse a problem whose states, actions or arms are not those of the transitions.
+
+    Also refuse transitions whose rows do not sum to 1 as exactly as the problem's discount needs.
+    """
     if not isinstance(problem, Problem):
         raise InvalidInputError(f"problem must be an armwise.Problem, not {type(problem).__name__}.")
     num_arms, num_states, num_actions, _ = transitions.shape
@@ -144,6 +147,7 @@ def check_fits(problem: Problem, transitions: Transitions) -> None:
             raise InvalidInputError(
                 f"problem.{name} has rows for {value.shape[0]} arms, but transitions has {num_arms}."
             )
+    check_row_sums("transitions", transitions, problem.discount, "arm", "state", "action", "next state")
 
 
 @eqx.filter_jit

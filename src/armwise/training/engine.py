@@ -17,6 +17,7 @@ from armwise.data import Cohorts
 from armwise.errors import InvalidInputError
 from armwise.losses import Loss
 from armwise.rmab import Problem
+from armwise.rmab.checks import check_row_sums
 from armwise.training.checkpoint import Checkpoints
 from armwise.training.config import TrainConfig
 from armwise.training.judge import make_judge
@@ -30,6 +31,8 @@ def make_material(
 ) -> Material:
     """Everything that does not change while training, in the precision of the settings."""
     cohorts, problem = cast((cohorts, problem), config.dtype)
+    axes = ("cohort", "arm", "state", "action", "next state")
+    check_row_sums("true_transitions", cohorts.true_transitions, problem.discount, *axes)
     losses = [jax.tree.map(lambda leaf: jnp.asarray(leaf, config.dtype), loss) for loss in losses]
     if len({jax.tree.structure(loss) for loss in losses}) > 1:
         raise InvalidInputError(
