@@ -31,7 +31,7 @@ def test_without_a_file_there_is_none(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
-        ('"version": 1', '"version": 2', "another version"),
+        ('"version": 2', '"version": 1', "another version"),
         ('"num_people": 60', '"num_persons": 60', "damaged"),
         ("{", "", "damaged"),
         ('"loss"', '"lost"', "damaged"),

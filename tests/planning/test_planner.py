@@ -15,9 +15,11 @@ from sklearn.base import clone
 import armwise as aw
 from armwise.data import Features
 from armwise.errors import InvalidInputError
+from armwise.evaluation import priority_decision_quality
 from armwise.models import average_models
-from armwise.planning import fitting
+from armwise.planning import fitting, judging
 from armwise.planning.fitting import neutralise
+from armwise.planning.judging import POLICIES
 from armwise.planning.ties import tie_breaks
 from tests.planning.outreach import GROUPS, columns, make_people, small
 
@@ -335,14 +337,35 @@ def test_an_evaluation_compares_policies_on_the_same_people():
     case = small()
     evaluation = case.planner.evaluate(case.people, case.weeks, num_trajectories=50)
     by_name = {each.policy: each for each in evaluation.policies}
-    assert list(by_name) == ["armwise", "least likely to engage", "round robin", "random"]
+    ways = ["armwise", "least likely to engage", "disengaged first", "round robin", "random"]
+    assert list(by_name) == ways == list(POLICIES)
     # In this history calls help those who own a phone, and a planner that learned so calls them.
     assert by_name["armwise"].quality > by_name["random"].quality + 2 * by_name["random"].standard_error
     assert by_name["armwise"].gain > by_name["random"].gain
     assert 0.9 < by_name["round robin"].budget_use <= 1.001
-    assert evaluation.table.height == 4
+    assert evaluation.table.height == 5
+    # The lead is a paired difference: the same people, the same luck.
+    assert (by_name["armwise"].lead, by_name["armwise"].lead_error) == (0, 0)
+    for each in evaluation.policies:
+        assert each.lead == pytest.approx(by_name["armwise"].gain - each.gain, abs=1e-6)
+    assert all(each.lead_error > 0 for each in evaluation.policies[1:])
     assert (evaluation.cohort_size, evaluation.num_cohorts, evaluation.budget) == (20, 6, 1)
     assert "round robin" in str(evaluation)
+
+
+def test_the_rule_of_thumb_calls_whoever_was_last_seen_disengaged(monkeypatch):
+    case, orders = small(), []
+
+    def keep(key, order, *rest, **more):
+        orders.append(order)
+        return priority_decision_quality(key, order, *rest, **more)
+
+    monkeypatch.setattr(judging, "priority_decision_quality", keep)
+    case.planner.evaluate(case.people, case.weeks, num_trajectories=2)
+    rule = np.asarray(orders[list(POLICIES).index("disengaged first")])
+    assert (rule[..., 0] > rule[..., 1]).all()
+    # Nothing else counts: within a state all are equal, and a lot decides.
+    assert len(np.unique(rule)) == 2
 
 
 def test_a_table_put_together_row_by_row_is_no_different():

@@ -23,7 +23,7 @@ from armwise.planning.weekly import hold_back, make_planner
 from armwise.training import TrainConfig
 from armwise.training.recipe import TEMPERATURE
 
-FORMAT, VERSION = "armwise-evaluation", 1
+FORMAT, VERSION = "armwise-evaluation", 2
 ASSESSMENT_FILE = "evaluation.json"
 RECOMMENDED = "recommended recipe"
 
