@@ -15,7 +15,7 @@ from armwise.planning.frames import as_frame
 from armwise.planning.judging import Evaluation, judge
 from armwise.planning.making import Planning
 from armwise.planning.parameters import Parameters
-from armwise.planning.planner_file import SavedPlanner, read_planner, write_planner
+from armwise.planning.planner_file import SavedPlanner, read_content, read_planner, write_planner
 from armwise.planning.population import Population
 from armwise.planning.programme import PathLike
 from armwise.planning.rules import CallRules
@@ -233,7 +233,17 @@ class OutreachPlanner(Parameters):
     @classmethod
     def load(cls, path: PathLike) -> "OutreachPlanner":
         """Read a planner that ``save`` wrote; its plans are the same to the byte. The history of losses is not kept."""
-        parameters, saved, pool = read_planner(path)
+        return cls.from_bytes(read_content(path), path)
+
+    @classmethod
+    def from_bytes(cls, content: bytes, path: PathLike = "model.armwise") -> "OutreachPlanner":
+        """The planner whose file has this content, for those who must know which bytes they used.
+
+        Args:
+            content: what ``save`` wrote.
+            path: where it is from, for messages.
+        """
+        parameters, saved, pool = read_planner(content, path)
         if set(parameters) != set(cls._names()):
             raise InvalidInputError(f"{path} has other parameters than this armwise. Fit anew.")
         planner = cls(**parameters)

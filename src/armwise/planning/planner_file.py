@@ -3,9 +3,7 @@
 import dataclasses
 import io
 import json
-import tempfile
 import zipfile
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +11,10 @@ import numpy as np
 from armwise.errors import InvalidInputError
 from armwise.losses import Loss
 from armwise.planning.programme import PathLike
-from armwise.training import SavedModel, TrainConfig, load_model, save_model
+from armwise.reading import read_file
+from armwise.training import SavedModel, TrainConfig
 from armwise.training.description import build, describe
+from armwise.training.saving import pack_model, unpack_model
 from armwise.writing import write_file
 
 FORMAT, VERSION = "armwise-planner", 1
@@ -35,10 +35,7 @@ def write_planner(path: PathLike, planner: SavedPlanner) -> None:
     """Write the file; the same planner gives the same bytes."""
     page = {"format": FORMAT, "version": VERSION, "parameters": _to_json(planner.parameters)}
     page["pool"] = planner.pool.tolist()
-    with tempfile.TemporaryDirectory() as folder:
-        save_model(Path(folder) / "model", planner.saved)
-        parts = {PAGE: (json.dumps(page, indent=2, ensure_ascii=False) + "\n").encode()}
-        parts |= {name: (Path(folder) / "model" / name).read_bytes() for name in MODEL}
+    parts = {PAGE: (json.dumps(page, indent=2, ensure_ascii=False) + "\n").encode(), **pack_model(planner.saved)}
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name, content in parts.items():
@@ -47,25 +44,32 @@ def write_planner(path: PathLike, planner: SavedPlanner) -> None:
     write_file(path, stream.getvalue())
 
 
-def read_planner(path: PathLike) -> SavedPlanner:
-    """Read a file that ``write_planner`` wrote; anything else is refused."""
-    parts = _parts(Path(path))
+def read_content(path: PathLike) -> bytes:
+    """The bytes of a planner's file."""
+    try:
+        return read_file(path)
+    except FileNotFoundError:
+        remedy = "Fit a planner first: armwise fit, or OutreachPlanner().fit."
+        raise InvalidInputError(f"{path} does not exist. {remedy}") from None
+    except OSError as error:
+        remedy = "Check that it is a file and that you may read it."
+        raise InvalidInputError(f"{path} cannot be read: {error.strerror}. {remedy}") from error
+
+
+def read_planner(content: bytes, path: PathLike) -> SavedPlanner:
+    """The planner whose file has this content; what ``write_planner`` did not write is refused, naming the path."""
+    parts = _parts(content, path)
     page = _page(path, parts[PAGE])
-    with tempfile.TemporaryDirectory() as folder:
-        for name in MODEL:
-            (Path(folder) / name).write_bytes(parts[name])
-        saved = load_model(folder)
+    saved = unpack_model({name: parts[name] for name in MODEL}, str(path))
     pool, states = np.asarray(page.get("pool")), saved.problem.num_states
     if pool.shape != (states, 2, states) or pool.dtype.kind not in "iu":
         raise InvalidInputError(f"{path} is damaged: its counts are not those of {states} states. Fit anew.")
     return SavedPlanner(_from_json(page["parameters"], str(path)), saved, pool)
 
 
-def _parts(path: Path) -> dict[str, bytes]:
-    if not path.is_file():
-        raise InvalidInputError(f"{path} does not exist. Fit a planner first: armwise fit, or OutreachPlanner().fit.")
+def _parts(content: bytes, path: PathLike) -> dict[str, bytes]:
     try:
-        with zipfile.ZipFile(path) as archive:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
             large = [entry.filename for entry in archive.infolist() if entry.file_size > LARGEST]
             if large:
                 raise InvalidInputError(f"{path} is not a planner: {large[0]} is too large for one.")

@@ -73,9 +73,18 @@ def packed(tree: Any) -> bytes:
 
 def load_arrays(path: Path, like: Any) -> Any:
     """Read what ``save_arrays`` wrote into a pytree of the given structure; anything else is refused."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise InvalidInputError(f"{path} is not a file of arrays, or it is damaged: {error}.") from error
+    return unpacked(content, like, str(path))
+
+
+def unpacked(content: bytes, like: Any, path: str) -> Any:
+    """The pytree of the given structure whose arrays ``packed`` made into this content; ``path`` is for messages."""
     expected = _named_arrays(like)
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as file:
+        with np.load(io.BytesIO(content), allow_pickle=False) as file:
             stored = {name: file[name] for name in file.files}
     except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
         raise InvalidInputError(f"{path} is not a file of arrays, or it is damaged: {error}.") from error
@@ -135,7 +144,7 @@ def _plain(leaf: Any) -> np.ndarray:
     return np.asarray(jax.random.key_data(leaf) if is_key else leaf)
 
 
-def _restore(path: Path, name: str, stored: np.ndarray, leaf: Any) -> jax.Array:
+def _restore(path: str, name: str, stored: np.ndarray, leaf: Any) -> jax.Array:
     plain = _plain(leaf)
     if stored.shape != plain.shape or stored.dtype != plain.dtype:
         raise InvalidInputError(

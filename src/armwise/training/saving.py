@@ -23,13 +23,15 @@ from armwise.data import Features
 from armwise.errors import InvalidInputError
 from armwise.losses import Loss
 from armwise.models import Ensemble, Linear, MultiLayerPerceptron
+from armwise.reading import read_file
 from armwise.rmab import Problem
-from armwise.training.checkpoint import load_arrays, packed
+from armwise.training.checkpoint import packed, unpacked
 from armwise.training.config import TrainConfig
 from armwise.training.description import build, check_entries, describe
 from armwise.writing import write_folder
 
 FORMAT, VERSION = "armwise-model", 1
+PAGE, WEIGHTS = "model.json", "weights.npz"
 _KEYS = ("format", "version", "armwise", "model", "features", "problem", "loss", "config", "data", "metrics", "weights")
 
 
@@ -63,10 +65,14 @@ def save_model(folder: str | os.PathLike[str], saved: SavedModel) -> None:
         saved: the model and its surroundings. Models other than those of ``armwise.models`` can be saved, and loaded
             with ``like``.
     """
+    write_folder(folder, pack_model(saved))
+
+
+def pack_model(saved: SavedModel) -> dict[str, bytes]:
+    """What ``save_model`` writes: the name and the content of each file."""
     weights = packed(saved.model)
     page = _page(saved, hashlib.sha256(weights).hexdigest())
-    text = json.dumps(page, indent=2, ensure_ascii=False) + "\n"
-    write_folder(folder, {"weights.npz": weights, "model.json": text})
+    return {PAGE: (json.dumps(page, indent=2, ensure_ascii=False) + "\n").encode(), WEIGHTS: weights}
 
 
 def load_model(folder: str | os.PathLike[str], like: Any = None) -> SavedModel:
@@ -77,14 +83,29 @@ def load_model(folder: str | os.PathLike[str], like: Any = None) -> SavedModel:
         like: a model of the same structure, for models that armwise does not know; its weights do not matter.
     """
     inside = Path(folder)
-    page = _read_page(inside / "model.json")
-    weights = inside / "weights.npz"
-    if not weights.is_file() or hashlib.sha256(weights.read_bytes()).hexdigest() != page["weights"]:
-        raise InvalidInputError(f"{weights} is missing or is not the file that model.json speaks of. Train anew.")
-    where = f"{inside / 'model.json'}"
+    try:
+        contents = {name: read_file(inside / name) for name in (PAGE, WEIGHTS)}
+    except OSError as error:
+        raise InvalidInputError(f"{folder} cannot be read as a model: {error}.") from error
+    return unpack_model(contents, str(inside), like)
+
+
+def unpack_model(contents: Mapping[str, bytes], place: str, like: Any = None) -> SavedModel:
+    """The model whose files have these contents.
+
+    Args:
+        contents: by name, as ``pack_model`` gives them.
+        place: the folder or file they are from, for messages.
+        like: as in ``load_model``.
+    """
+    where = os.path.join(place, PAGE)
+    page, weights = _read_page(contents[PAGE], where), contents[WEIGHTS]
+    if hashlib.sha256(weights).hexdigest() != page["weights"]:
+        name = os.path.join(place, WEIGHTS)
+        raise InvalidInputError(f"{name} is not the file that model.json speaks of. Train anew.")
     empty = _empty_model(page["model"], where) if like is None else like
     return SavedModel(
-        model=load_arrays(weights, empty),
+        model=unpacked(weights, empty, os.path.join(place, WEIGHTS)),
         problem=_problem(page["problem"], where),
         loss=build(page["loss"], where),
         config=TrainConfig(**_fields(page["config"], TrainConfig, where)),
@@ -173,10 +194,10 @@ def _fields(page: Any, of: type, where: str) -> dict[str, Any]:
     return page
 
 
-def _read_page(path: Path) -> dict[str, Any]:
+def _read_page(content: bytes, path: str) -> dict[str, Any]:
     try:
-        page = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        page = json.loads(content.decode())
+    except ValueError as error:
         raise InvalidInputError(f"{path} cannot be read as a model's description: {error}.") from error
     if not isinstance(page, dict) or page.get("format") != FORMAT:
         raise InvalidInputError(f"{path} does not describe an armwise model.")
