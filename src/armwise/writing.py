@@ -1,33 +1,49 @@
-"""Writing results whole or not at all."""
+"""Writing results whole or not at all.
 
+A result is first written beside its place, then renamed. A process that is killed in between leaves the temporary file;
+the next one that writes into the same folder removes it. How it knows that the file is armwise's and that nobody needs
+it any more: the name ends in ``armwise-tmp`` and the machine's name, the file belongs to the same user, and its writer
+would hold a lock on it, which the system releases when a process ends, however it ends.
+"""
+
+import errno
 import os
+import platform
+import re
 import shutil
+import stat
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from armwise.errors import OutputError
+
+# Windows has no such locks; there, nothing is ever taken for abandoned.
+CAN_LOCK = os.name != "nt"
+if CAN_LOCK:
+    import fcntl
+
+_ATTEMPTS = 100
 
 
 def write_file(path: str | os.PathLike[str], content: bytes | str) -> None:
     """Write a file so that a reader sees the old content or all of the new, even after a power failure.
 
     Args:
-        path: replaced if it exists; its folder must exist.
+        path: replaced if it exists; its folder must exist. Of a symbolic link, the file it leads to is replaced.
         content: text is written as UTF-8.
     """
-    target = Path(path)
     try:
-        handle, temporary = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-        try:
+        target = _ordinary(path)
+        _remove_abandoned(target.parent)
+        with _temporary_file(target) as (handle, temporary):
             _fill(handle, content)
-            Path(temporary).chmod(0o666 & ~_mask())
+            temporary.chmod(0o666 & ~_mask())
             os.replace(temporary, target)
-        finally:
-            Path(temporary).unlink(missing_ok=True)
         _sync_folder(target.parent)
     except OSError as error:
-        raise _not_written(target, error) from error
+        raise _not_written(Path(path), error) from error
 
 
 def write_folder(path: str | os.PathLike[str], contents: Mapping[str, bytes | str]) -> None:
@@ -42,15 +58,14 @@ def write_folder(path: str | os.PathLike[str], contents: Mapping[str, bytes | st
     if os.path.lexists(target):
         raise OutputError(f"{target} exists already, and nothing was written. Give the name of a new folder.")
     try:
-        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.resolve().parent))
-        try:
+        parent = target.resolve().parent
+        _remove_abandoned(parent)
+        with _temporary_folder(parent, target.name) as temporary:
             for name, content in contents.items():
                 write_file(temporary / name, content)
             temporary.chmod(0o777 & ~_mask())
             os.rename(temporary, target.resolve())
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
-        _sync_folder(target.resolve().parent)
+        _sync_folder(parent)
     except OSError as error:
         raise error if isinstance(error, OutputError) else _not_written(target, error) from error
 
@@ -63,8 +78,121 @@ def make_folder(path: str | os.PathLike[str]) -> None:
         raise _not_written(Path(path), error) from error
 
 
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Refuse a path that ``write_file`` could not write to, before long work is done for it; nothing is left there."""
+    try:
+        with _temporary_file(_ordinary(path)):
+            pass
+    except OSError as error:
+        raise _not_written(Path(path), error) from error
+
+
+def _ordinary(path: str | os.PathLike[str]) -> Path:
+    """Where a file is to be written: links are followed; a folder, a pipe or a device is not replaced."""
+    target = Path(os.path.realpath(path))
+    try:
+        mode = os.stat(target).st_mode
+    except FileNotFoundError:
+        return target
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(mode):
+        raise OSError(errno.EINVAL, "It is not an ordinary file")
+    return target
+
+
+def _name_parts(name: str) -> tuple[str, str]:
+    """How temporary names begin and end.
+
+    A folder may be shared by machines, and locks need not reach from one to another: so the machine is named. Both
+    parts are cut, because a file's name is limited.
+    """
+    machine = re.sub(r"[^A-Za-z0-9-]", "-", platform.node())[:40]
+    return f".{name[:30]}.", f".{machine}.armwise-tmp"
+
+
+@contextmanager
+def _temporary_file(target: Path) -> Iterator[tuple[int, Path]]:
+    """A new file beside the target, open and locked; it is gone afterwards unless it was renamed."""
+    start, end = _name_parts(target.name)
+    handle, temporary = _make_locked(lambda: tempfile.mkstemp(dir=target.parent, prefix=start, suffix=end))
+    try:
+        yield handle, temporary
+    finally:
+        with suppress(OSError):  # on Windows, _fill has closed it
+            os.close(handle)
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _temporary_folder(parent: Path, name: str) -> Iterator[Path]:
+    """A new folder, locked; it is gone afterwards unless it was renamed."""
+    start, end = _name_parts(name)
+
+    def make() -> tuple[int, str]:
+        path = tempfile.mkdtemp(dir=parent, prefix=start, suffix=end)
+        return (os.open(path, os.O_RDONLY) if CAN_LOCK else -1), path
+
+    handle, temporary = _make_locked(make)
+    try:
+        yield temporary
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        if handle >= 0:
+            os.close(handle)
+
+
+def _make_locked(make: Callable[[], tuple[int, str]]) -> tuple[int, Path]:
+    """Make something new until it is locked and still there: another process may have found it before the lock."""
+    for _ in range(_ATTEMPTS):
+        handle, path = make()
+        if _lock(handle) and (handle < 0 or os.fstat(handle).st_nlink):
+            return handle, Path(path)
+        os.close(handle)
+    raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
+
+
+def _lock(handle: int) -> bool:
+    """Whether nobody else holds the lock. A file system without locks has none that could be held."""
+    if CAN_LOCK:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:
+            return True
+    return True
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove what killed processes of this user and machine have left in a folder."""
+    if not CAN_LOCK:
+        return
+    end = _name_parts("")[1]
+    with suppress(OSError), os.scandir(folder) as entries:
+        for path in [Path(entry.path) for entry in entries if entry.name.startswith(".") and entry.name.endswith(end)]:
+            with suppress(OSError):  # its writer is alive, or another process was faster
+                _remove_unless_locked(path)
+
+
+def _remove_unless_locked(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    try:
+        status = os.fstat(handle)
+        if status.st_uid != os.geteuid():
+            return
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if stat.S_ISDIR(status.st_mode):
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    finally:
+        os.close(handle)
+
+
 def _fill(handle: int, content: bytes | str) -> None:
-    with os.fdopen(handle, "wb") as stream:
+    # Windows renames no open file; elsewhere the lock must last until the rename.
+    with os.fdopen(handle, "wb", closefd=os.name == "nt") as stream:
         stream.write(content.encode() if isinstance(content, str) else content)
         stream.flush()
         os.fsync(stream.fileno())
