@@ -130,7 +130,7 @@ def test_pandas_without_pyarrow_is_read_column_by_column(monkeypatch):
 def test_a_plan_is_an_arrow_table():
     case = small()
     plan = case.planner.plan(case.people, budget=4, **columns())
-    assert pa.table(plan).column_names == ["id", "rank", "state", "index", "expected_gain", "reason"]
+    assert pa.table(plan).column_names == ["id", "rank", "group", "state", "index", "expected_gain", "reason"]
 
 
 def test_arrays_are_features_too(rng):

@@ -59,6 +59,7 @@ class Explanation:
 
     Attributes:
         id: the person's.
+        group: the person's; none if people have no groups.
         rank: on the list, from 1; none if not on it.
         state: last observed; none if never.
         steps_since_observed: 1 if that was in the step before the planned one.
@@ -68,6 +69,7 @@ class Explanation:
     """
 
     id: str
+    group: str | None
     rank: int | None
     state: int | None
     steps_since_observed: int | None
@@ -91,8 +93,7 @@ class Plan:
     """Who is called in the planned step. Any library that reads Arrow tables can take it as one.
 
     Attributes:
-        calls: a table, the best first: id, rank, group (where there are budgets of groups), state, index,
-            expected_gain, reason.
+        calls: a table, the best first: id, rank, group (where people have groups), state, index, expected_gain, reason.
         summary: in numbers.
         rules: that it keeps to.
     """
@@ -134,12 +135,12 @@ class Plan:
         write_file(path, self.to_bytes(Path(path).suffix.lower()))
 
 
-def call_table(chosen: pl.DataFrame, rules: CallRules, num_states: int) -> pl.DataFrame:
+def call_table(chosen: pl.DataFrame, rules: CallRules, num_states: int, *, has_groups: bool) -> pl.DataFrame:
     """The chosen people, in order, as a list to work from."""
     columns = ["id", "rank", "group", "state", "index", "expected_gain", "reason"]
     ranked = chosen.with_columns(rank=pl.int_range(1, pl.len() + 1), expected_gain=pl.col("gain"))
     ranked = ranked.with_columns(reason=_reason(rules, num_states))
-    return ranked.select(name for name in columns if name != "group" or rules.group_budgets)
+    return ranked.select(name for name in columns if name != "group" or has_groups)
 
 
 def state_word(state: int | None, num_states: int) -> str:
@@ -175,6 +176,7 @@ def explain(person: pl.DataFrame, calls: pl.DataFrame, rules: CallRules) -> Expl
         reasons = [_outranked(row, calls, rules)]
     return Explanation(
         id=row["id"],
+        group=row["group"],
         rank=on_list["rank"][0] if on_list.height else None,
         state=row["state"],
         steps_since_observed=row["since_observed"],

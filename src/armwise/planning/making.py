@@ -79,7 +79,7 @@ class Planning:
             unseen={name: number for name, number in sorted(unseen.items()) if number},
             num_without_gain=int((chosen["gain"] <= 0).sum()),
         )
-        calls = call_table(chosen, self._rules, people.num_states)
+        calls = call_table(chosen, self._rules, people.num_states, has_groups="group" in people.columns)
 
         def standing(identity: str) -> pl.DataFrame:
             frame = people.find(identity)

@@ -210,7 +210,7 @@ def _plan(planner: OutreachPlanner, data: ProgrammeData) -> Plan:
         num_observed=np.asarray(data.trajectories.observed).sum(axis=1),
         num_calls=data.num_calls,
         steps_since_call=data.steps_since_call,
-        groups=data.groups if budget.per_group else None,
+        groups=data.groups,
         exclusions=data.exclusions,
         group_budgets=dict(budget.per_group) or None,
         cool_down=rules.cool_down,
