@@ -45,6 +45,9 @@ max_calls = 3
 [rules.never_call]
 status = ["opted out"]
 
+[rules.may_call]
+status = ["active"]
+
 [outage]
 drop = 0.5
 window = 4

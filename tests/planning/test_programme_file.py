@@ -21,7 +21,7 @@ def test_the_settings_by_hand(tmp_path):
     assert (programme.beneficiaries.numbers, programme.beneficiaries.categories) == (("age",), ("language",))
     assert (programme.engagement.thresholds, programme.engagement.num_states) == ((30.0,), 2)
     assert programme.budget == dataclasses.replace(programme.budget, total=2, per_group=(("north", 1), ("south", 1)))
-    assert programme.rules.never_call == (NeverCall("status", ("opted out",)),)
+    assert programme.rules.never_call == (NeverCall("status", ("opted out",), ("active",)),)
     assert (programme.rules.cool_down, programme.rules.max_calls, programme.rules.min_observed) == (1, 3, 1)
     with pytest.raises(dataclasses.FrozenInstanceError):
         programme.name = "other"

@@ -189,5 +189,7 @@ OTHERS = [
     edit("age of nan", PEOPLE, ",31,", ",NaN,", "feature-number", 3, "'NaN'"),
     edit("no group", PEOPLE, "urdu,south", "urdu,", "group-empty", 3),
     edit("group without a budget", PEOPLE, "urdu,south", "urdu,west", "group-without-budget", 3, "'west'"),
+    edit("opt-out with a hyphen", PEOPLE, "Opted out", "opted-out", "never-call-unknown", 4, "'opted-out'"),
+    edit("opt-out empty", PEOPLE, "Opted out", "", "never-call-empty", 4, '""'),
     setting("group without people", "south = 1", "soutth = 1", "group-without-people", "'south'", None),
 ]

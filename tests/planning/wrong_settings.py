@@ -81,6 +81,12 @@ SETTINGS = [
     setting("cap of 0", "max_calls = 3", "max_calls = 0", "config-wrong-value", "from 1"),
     setting("cool-down is negative", "cool_down = 1", "cool_down = -1", "config-wrong-value", "from 0"),
     setting("never-call is one text", '["opted out"]', '"opted out"', "config-wrong-value", "list"),
+    setting("may-call is one text", '["active"]', '"active"', "config-wrong-value", "list"),
+    setting("never and may at once", '["active"]', '["active", "OPTED out"]', "config-conflict", "one of the two"),
+    setting(
+        "may-call without never-call", '["active"]', '["active"]\nvillage = ["a"]', "config-conflict", "never", None
+    ),
+    setting("no may-call", '[rules.may_call]\nstatus = ["active"]\n', "", "config-missing-key", '["active"]', None),
     setting("separator is a word", 'id = "id"', 'id = "id"\nseparator = "comma"', "config-wrong-value", '";"', None),
     setting("later_rows is a word", "step_days = 7", 'later_rows = "drop"', "config-wrong-value", "ignore"),
     setting("date_format without a year", "step_days = 7", 'date_format = "%d/%m"', "config-wrong-value", "%Y"),

@@ -135,6 +135,14 @@ KINDS = {
     "group-empty": Kind("The person belongs to no group.", "Fill it in."),
     "group-without-budget": Kind("The group has no budget.", "Add it under [budget.per_group], or correct the cell."),
     "group-without-people": Kind("Nobody belongs to this group.", "Correct its name, or remove it."),
+    "never-call-empty": Kind(
+        "The cell is empty, so it is not known whether the person may be called.",
+        'Fill it in, or add "" to the list of the column under [rules.never_call] or [rules.may_call].',
+    ),
+    "never-call-unknown": Kind(
+        "The value is listed neither under never_call nor under may_call.",
+        "Correct the cell, or add the value to the list of the column under [rules.never_call] or [rules.may_call].",
+    ),
     "never-call-unused": Kind("Nobody has this value.", "Check its spelling.", Severity.WARNING),
     # outages
     "outage": Kind("Far fewer people than usual were observed.", "Check the call log of it.", Severity.WARNING),

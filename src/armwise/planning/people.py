@@ -7,6 +7,7 @@ import polars as pl
 
 from armwise.planning.cells import check_ids, to_numbers, to_steps_or_days
 from armwise.planning.findings import Findings, Table
+from armwise.planning.never_call import read_exclusions
 from armwise.planning.programme import BeneficiariesTable, Budget, Rules, Time
 from armwise.planning.tables import read_table
 
@@ -57,7 +58,7 @@ def read_people(
             *_features(table, section, findings),
             *_enrolled(table, section, time, findings),
             *_groups(table, budget, programme, findings),
-            _exclusions(table, rules, programme, findings),
+            read_exclusions(table, rules, programme, findings),
         ]
     )
     return _in_order(people, table.complete)
@@ -121,18 +122,3 @@ def _groups(table: Table, budget: Budget, programme: str, findings: Findings) ->
             remedy = f"Did you mean {near[0]!r}?" if near else None
             findings.add("group-without-people", programme, column=f"budget.per_group.{name}", remedy=remedy)
     return [groups.alias("group")]
-
-
-def _exclusions(table: Table, rules: Rules, programme: str, findings: Findings) -> pl.Series:
-    """The reason not to call, by column and value. Capitals and spaces do not matter: better one call too few."""
-    reasons = pl.Series("exclusion", [None] * table.frame.height, dtype=pl.String)
-    for never in rules.never_call:
-        if never.column not in table.frame.columns:
-            continue
-        words = table[never.column].str.strip_chars().str.to_lowercase()
-        for value in never.values:
-            hit = (words == value.strip().lower()).fill_null(False)
-            if table.complete and not hit.any():
-                findings.add("never-call-unused", programme, column=f"rules.never_call.{never.column}", value=value)
-            reasons = reasons.set(hit & reasons.is_null(), f"{never.column}: {value}")
-    return reasons

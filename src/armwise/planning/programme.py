@@ -103,10 +103,18 @@ class Budget:
 
 @dataclass(frozen=True)
 class NeverCall:
-    """People with one of these values in this column are never called."""
+    """A column that says who is never called.
+
+    Attributes:
+        column: of the beneficiaries.
+        values: people with one of these are never called; "" stands for an empty cell.
+        allowed: the values of everyone else. A value in neither list is refused. None if programme.toml has no such
+            list, which is refused too.
+    """
 
     column: str
     values: tuple[str, ...]
+    allowed: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)

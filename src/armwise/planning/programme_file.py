@@ -313,16 +313,33 @@ def _budget(section: Section) -> Budget:
 
 
 def _rules(section: Section) -> Rules:
-    never = section.section("never_call")
-    columns = tuple(NeverCall(column, never.texts(column)) for column in sorted(never.keys()))
     rules = Rules(
-        columns,
+        _never_call(section.section("never_call"), section.section("may_call")),
         section.whole("cool_down", 0, 0) or 0,
         section.whole("max_calls", None, 1),
         section.whole("min_observed", 1, 0) or 0,
     )
     section.refuse_unknown()
     return rules
+
+
+def _never_call(never: Section, may: Section) -> tuple[NeverCall, ...]:
+    """The columns that say who is never called. A column without a list of the others is refused with its table."""
+    allowed = {column: may.texts(column, empty=True) for column in sorted(may.keys())}
+    columns = []
+    for column in sorted(never.keys()):
+        values = never.texts(column, empty=True)
+        both = {value.strip().lower() for value in values} & {
+            value.strip().lower() for value in allowed.get(column, ())
+        }
+        if both:
+            what = f"{min(both)!r} is also listed under [rules.never_call]."
+            may.refuse(column, "config-conflict", what, "Keep it in one of the two lists.")
+        columns.append(NeverCall(column, values, allowed.get(column)))
+    for column in sorted(set(allowed) - {each.column for each in columns}):
+        remedy = "Say who is never called by this column, under [rules.never_call], or remove it here."
+        may.refuse(column, "config-conflict", "[rules.never_call] does not have this column.", remedy)
+    return tuple(columns)
 
 
 def _outage(section: Section) -> Outage:

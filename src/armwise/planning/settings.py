@@ -59,11 +59,11 @@ class Section:
             return None
         return self.text(key)
 
-    def texts(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
-        """A list of texts, each once."""
+    def texts(self, key: str, default: tuple[str, ...] = (), *, empty: bool = False) -> tuple[str, ...]:
+        """A list of texts, each once; with ``empty``, one of them may be empty."""
 
         def valid(value: Any) -> bool:
-            words = isinstance(value, list) and all(isinstance(word, str) and word.strip() for word in value)
+            words = isinstance(value, list) and all(isinstance(word, str) and (word.strip() or empty) for word in value)
             return words and len(set(value)) == len(value)
 
         return tuple(self._get(key, default, valid, 'a list of different texts, such as ["a", "b"]'))
