@@ -1,10 +1,12 @@
 """Ways for a cell to be wrong."""
 
+import re
 from collections.abc import Callable
+from datetime import date
 from pathlib import Path
 
 from tests.planning.cases import CALLS, PEOPLE, TOML, VISITS, Case, edit, setting
-from tests.planning.small import BENEFICIARIES, PROGRAMME, edited
+from tests.planning.small import BENEFICIARIES, FILES, PROGRAMME, edited
 
 IDS = [
     edit(f"{words} in {file}", file, old, new, kind, row, says)
@@ -37,67 +39,97 @@ IDS = [
     edit("lost zeros in interventions", VISITS, "0004,", "4,", "id-unknown", 4, "'0004'"),
 ]
 
-TIMES = [
-    edit(
-        f"{words} in {file}",
-        file,
-        old,
-        old.replace("2024-01-05" if file == VISITS else "2024-01-04", cell),
-        kind,
-        row,
-        says,
-    )
-    for file, row, old in ((CALLS, 5, "0003,2024-01-04"), (VISITS, 2, "0001,2024-01-05"))
-    for words, cell, kind, says in (
-        ("empty date", "", "date-empty", "empty"),
-        ("ambiguous date", "04/01/2024", "date-ambiguous", 'date_format = "%d/%m/%Y" or'),
-        ("ambiguous date with points", "4.1.2024", "date-ambiguous", "%d.%m.%Y"),
-        ("ambiguous date of two digits", "04/01/24", "date-ambiguous", "%d/%m/%y"),
-        ("day first", "24/01/2024", "date-ambiguous", 'set date_format = "%d/%m/%Y"'),
-        ("month first", "01/24/2024", "date-ambiguous", 'set date_format = "%m/%d/%Y"'),
-        ("date in words", "4 January 2024", "date-invalid", "2024-01-31"),
-        ("no such day", "2024-02-30", "date-invalid", "2024-01-31"),
-        ("no such month", "2024-13-01", "date-invalid", "2024-01-31"),
-        ("number of a day", "45295", "date-invalid", "spreadsheet"),
-        ("date without dashes", "20240104", "date-invalid", "2024-01-31"),
-        ("text as a date", "yesterday", "date-invalid", "2024-01-31"),
-        ("year too early", "1899-12-30", "date-year", "year"),
-        ("year too late", "2204-01-04", "date-year", "year"),
-        ("date after the plan", "2024-01-23", "row-after-plan", "later_rows"),
-        ("date of the plan", "2024-01-22", "row-after-plan", "later_rows"),
-    )
-] + [
-    edit("enrolled on no day", PEOPLE, "Opted out,2024-01-02", "Opted out,2024-01-32", "date-invalid", 4),
-    edit("enrolled never", PEOPLE, "Opted out,2024-01-02", "Opted out,", "date-empty", 4),
-    Case(
-        "too long a span",
-        lambda folder: (
-            (folder / TOML).write_text(edited(TOML, "plan_date = 2024-01-22", ""))
-            and (folder / CALLS).write_text(edited(CALLS, "2024-01-01", "1991-01-01"))
-            and None
+
+def _dated(file: str, form: str) -> Callable[[Path], None]:
+    """Writes all dates of a file in another form."""
+
+    def spoil(folder: Path) -> None:
+        text = FILES[file]
+        for each in set(re.findall(r"2024-\d\d-\d\d", text)):
+            text = text.replace(each, date.fromisoformat(each).strftime(form))
+        (folder / file).write_text(text, encoding="utf-8")
+
+    return spoil
+
+
+TIMES = (
+    [
+        edit(
+            f"{words} in {file}",
+            file,
+            old,
+            old.replace("2024-01-05" if file == VISITS else "2024-01-04", cell),
+            kind,
+            row,
+            says,
+        )
+        for file, row, old in ((CALLS, 5, "0003,2024-01-04"), (VISITS, 2, "0001,2024-01-05"))
+        for words, cell, kind, says in (
+            ("empty date", "", "date-empty", "empty"),
+            ("ambiguous date", "04/01/2024", "date-ambiguous", '2024-01-04 if it is "%d/%m/%Y" or 2024-04-01 if'),
+            ("ambiguous date with points", "4.1.2024", "date-ambiguous", "%d.%m.%Y"),
+            ("ambiguous date of two digits", "04/01/24", "date-ambiguous", "%d/%m/%y"),
+            ("day first", "24/01/2024", "date-ambiguous", "'24/01/2024' is 2024-01-24."),
+            ("month first", "01/24/2024", "date-ambiguous", "'01/24/2024' is 2024-01-24."),
+            ("year perhaps first", "24-01-14", "date-ambiguous", '2024-01-14 if it is "%y-%m-%d"'),
+            ("date in words", "4 January 2024", "date-invalid", "2024-01-31; '4 January 2024' is 2024-01-04"),
+            ("no such day", "2024-02-30", "date-invalid", "2024-01-31"),
+            ("no such month", "2024-13-01", "date-invalid", "2024-01-31"),
+            ("number of a day", "45295", "date-invalid", "spreadsheet"),
+            ("date without dashes", "20240104", "date-invalid", "2024-01-31; '20240104' is 2024-01-04"),
+            ("text as a date", "yesterday", "date-invalid", "2024-01-31"),
+            ("year too early", "1899-12-30", "date-year", "year"),
+            ("year too late", "2204-01-04", "date-year", "year"),
+            ("date after the plan", "2024-01-23", "row-after-plan", "later_rows"),
+            ("date of the plan", "2024-01-22", "row-after-plan", "later_rows"),
+        )
+    ]
+    + [
+        Case(f"all dates {words}", _dated(CALLS, form), kind, CALLS, 2, says)
+        for words, form, kind, says in (
+            ("day first", "%d/%m/%Y", "date-ambiguous", 'Set date_format = "%d/%m/%Y" in [engagement].'),
+            ("month first", "%m/%d/%Y", "date-ambiguous", 'Set date_format = "%m/%d/%Y" in [engagement].'),
+            ("with points and times", "%d.%m.%Y 08:30", "date-ambiguous", 'Set date_format = "%d.%m.%Y %H:%M" in'),
+            ("of two digits", "%y-%m-%d", "date-ambiguous", "would be 2001-01-24 or 2024-01-01"),
+            ("in words", "%d %B %Y", "date-invalid", 'Set date_format = "%d %B %Y" in [engagement].'),
+            ("without dashes", "%Y%m%d", "date-invalid", 'Set date_format = "%Y%m%d" in [engagement].'),
+        )
+    ]
+    + [
+        edit("enrolled on no day", PEOPLE, "Opted out,2024-01-02", "Opted out,2024-01-32", "date-invalid", 4),
+        edit("enrolled never", PEOPLE, "Opted out,2024-01-02", "Opted out,", "date-empty", 4),
+        Case(
+            "too long a span",
+            lambda folder: (
+                (folder / TOML).write_text(edited(TOML, "plan_date = 2024-01-22", ""))
+                and (folder / CALLS).write_text(edited(CALLS, "2024-01-01", "1991-01-01"))
+                and None
+            ),
+            "time-span",
+            CALLS,
+            None,
+            "1990-12-31 to 2024-01-15",
         ),
-        "time-span",
-        CALLS,
-        None,
-        "1990-12-31 to 2024-01-15",
-    ),
-    setting("plan before all rows", "2024-01-22", "2023-12-01", "row-after-plan", "later_rows", 2)._replace(file=CALLS),
-    setting("format disagrees", "step_days = 7", 'date_format = "%d/%m/%Y"', "date-invalid", "31/01/2024", 2)._replace(
-        file=CALLS
-    ),
-    Case(
-        "two-digit years in a format of four",
-        lambda folder: (
-            (folder / TOML).write_text(edited(TOML, "step_days = 7", 'date_format = "%d/%m/%Y"'))
-            and (folder / CALLS).write_text(edited(CALLS, "2024-01-04", "04/01/24"))
-            and None
+        setting("plan before all rows", "2024-01-22", "2023-12-01", "row-after-plan", "later_rows", 2)._replace(
+            file=CALLS
         ),
-        "date-year",
-        CALLS,
-        5,
-        "four digits",
-    ),
-]
+        setting(
+            "format disagrees", "step_days = 7", 'date_format = "%d/%m/%Y"', "date-invalid", "31/01/2024", 2
+        )._replace(file=CALLS),
+        Case(
+            "two-digit years in a format of four",
+            lambda folder: (
+                (folder / TOML).write_text(edited(TOML, "step_days = 7", 'date_format = "%d/%m/%Y"'))
+                and (folder / CALLS).write_text(edited(CALLS, "2024-01-04", "04/01/24"))
+                and None
+            ),
+            "date-year",
+            CALLS,
+            5,
+            "four digits",
+        ),
+    ]
+)
 
 ENGAGEMENTS = [
     edit(words, CALLS, "0003,2024-01-04,yes,30", f"0003,2024-01-04,{cells}", kind, 5, says)
@@ -106,7 +138,11 @@ ENGAGEMENTS = [
         ("seconds in words", "yes,half a minute", "seconds-invalid", "'half a minute'"),
         ("seconds with a unit", "yes,30s", "seconds-invalid", "35.5"),
         ("seconds as minutes", "yes,0:30", "seconds-invalid", "1:05 is 65"),
-        ("seconds with a comma", 'yes,"30,5"', "seconds-invalid", "decimal point"),
+        ("seconds with a comma", 'yes,"30,5"', "seconds-invalid", "decimal point, as 30.5; or"),
+        ("thousands of seconds", 'yes,"1,234"', "seconds-invalid", "'1,234' counts thousands, write 1234."),
+        ("seconds with a space", "yes,1 234", "seconds-invalid", "1234"),
+        ("seconds with both marks", 'yes,"1.234,5"', "seconds-invalid", 'as 1234,5, and set decimal = ","'),
+        ("seconds in Arabic digits", "yes,٣٥", "seconds-invalid", "35."),
         ("seconds are nan", "yes,nan", "seconds-invalid", "nan"),
         ("seconds are infinite", "yes,inf", "seconds-invalid", "inf"),
         ("seconds are an error", "yes,#DIV/0!", "seconds-invalid", "#DIV/0!"),

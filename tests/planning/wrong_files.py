@@ -103,7 +103,10 @@ WRONG_FILES = [
     edit("decimal commas", CALLS, "yes,30", "yes,30,5", "file-ragged", 5),
     raw("no header", CALLS, ENGAGEMENT.split("\n", 1)[1].encode(), "header-missing", 1, "id, date, seconds, connected"),
     raw("no header, ids of letters", PEOPLE, b"A1,Asha Secret,hindi\n", "header-missing", 1, "Add a row of names"),
-    edit("title above the header", CALLS, "id,date", "Call log January\nid,date", "column-missing", None, "Call log"),
+    edit("title above the header", CALLS, "id,date", "Call log January\nid,date", "header-below", 2, "Delete row 1,"),
+    edit(
+        "titles above the header", CALLS, "id,date", "Calls,,,\n,,,\nid,date", "header-below", 3, "Delete rows 1 to 2"
+    ),
     edit("missing column", CALLS, "connected,", "answered,", "column-missing", None, "answered"),
     edit("misspelt column", CALLS, "seconds", "secnds", "column-missing", None, "'secnds'"),
     edit("column in capitals", CALLS, "seconds", "Seconds", "column-missing", None, "capitals"),
@@ -223,9 +226,9 @@ WORKBOOKS = [
         "engagement.csv",
         "calls.xlsx",
         workbook([["Calls"], *rows_of(ENGAGEMENT)]),
-        "column-missing",
-        None,
-        "Calls",
+        "header-below",
+        2,
+        "Delete row 1,",
     ),
     elsewhere(
         "blank rows above",

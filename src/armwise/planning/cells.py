@@ -1,18 +1,15 @@
 """Columns of text as what they mean: ids, steps, seconds, yes and no. What cannot be read is noted, by its row."""
 
-import re
 from collections.abc import Sequence
-from datetime import date
 
 import polars as pl
 
+from armwise.planning.dates import to_days
 from armwise.planning.findings import Findings, Table
+from armwise.planning.numbers import note_bad_numbers, to_numbers
 from armwise.planning.programme import Time
 
 PLACEHOLDERS = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "--", "?", "unknown", "#ref!", "#value!")
-ISO = r"^\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s?(Z|[+-]\d{2}:?\d{2})?)?$"
-AMBIGUOUS = r"^\d{1,2}[/.-]\d{1,2}[/.-](\d{4}|\d{2})\b"
-FIRST_YEAR, LAST_YEAR = 1990, 2100
 LONGEST_CALL = 86400
 
 
@@ -53,67 +50,11 @@ def to_weeks(table: Table, column: str, findings: Findings) -> pl.Series:
     return weeks.set(bad, None)
 
 
-def to_days(table: Table, column: str, date_format: str | None, findings: Findings) -> pl.Series:
-    """Days since 1970, as written: a time of day is dropped, a time zone does not move the date."""
-    text = table[column]
-    findings.rows("date-empty", table, column, text.is_null())
-    days = _parse_dates(text, date_format)
-    bad = text.is_not_null() & days.is_null()
-    if date_format is None:
-        ambiguous = bad & text.str.contains(AMBIGUOUS)
-        findings.rows("date-ambiguous", table, column, ambiguous, remedy=_which_first(text.filter(ambiguous)))
-        bad = bad & ~ambiguous
-    findings.rows("date-invalid", table, column, bad, remedy=_date_remedy(text.filter(bad), date_format))
-    odd = ~days.dt.year().is_between(FIRST_YEAR, LAST_YEAR)
-    findings.rows("date-year", table, column, odd)
-    return days.set(odd.fill_null(False), None).cast(pl.Int32)
-
-
-def _parse_dates(text: pl.Series, date_format: str | None) -> pl.Series:
-    if date_format is None:
-        iso = text.str.contains(ISO).fill_null(False)
-        return text.set(~iso, None).str.extract(r"^([\d-]+)").str.to_date("%Y-%m-%d", strict=False)
-    if re.search("%[HI]", date_format):
-        return text.str.to_datetime(date_format, strict=False).dt.date()
-    return text.str.to_date(date_format, strict=False)
-
-
-def _which_first(ambiguous: pl.Series) -> str | None:
-    """The remedy for dates with slashes, more exact where some day of the column is past 12."""
-    if ambiguous.is_empty():
-        return None
-    parts = [
-        ambiguous.str.extract(AMBIGUOUS.replace(r"\d{1,2}", r"(\d{1,2})"), group).cast(pl.Int32) for group in (1, 2)
-    ]
-    first, second = ((part > 12).any() for part in parts)
-    mark = re.sub(r"\d", "", str(ambiguous[0]))[0]
-    year = "%Y" if re.search(r"\d{4}", str(ambiguous[0])) else "%y"
-    day_first, month_first = (f'date_format = "{mark.join((*order, year))}"' for order in (("%d", "%m"), ("%m", "%d")))
-    if first != second:
-        return f"Other rows show which comes first; set {day_first if first else month_first} under [time]."
-    return f"Say which comes first, under [time]: {day_first} or {month_first}."
-
-
-def _date_remedy(bad: pl.Series, date_format: str | None) -> str | None:
-    if bad.str.contains(r"^[1-9]\d{4}(\.\d+)?$").any():
-        return "This is a spreadsheet's number of a day: format the column as a date and export it again."
-    if date_format is not None:
-        return f"Write it as {date(2024, 1, 31).strftime(date_format)}, the date_format {date_format!r} of [time]."
-    return None
-
-
-def to_numbers(text: pl.Series) -> pl.Series:
-    """Finite numbers; null where the text is none."""
-    numbers = text.str.strip_chars().cast(pl.Float64, strict=False)
-    return numbers.set(~numbers.is_finite().fill_null(True), None)
-
-
 def to_seconds(table: Table, column: str, connected: pl.Series | None, findings: Findings) -> pl.Series:
     """Seconds listened; null where the call did not connect."""
     text = table[column]
-    seconds = to_numbers(text)
-    invalid = text.is_not_null() & seconds.is_null()
-    findings.rows("seconds-invalid", table, column, invalid, remedy=_seconds_remedy(text.filter(invalid)))
+    seconds = to_numbers(text, table.source)
+    note_bad_numbers("seconds-invalid", table, column, text.is_not_null() & seconds.is_null(), findings)
     findings.rows("seconds-negative", table, column, seconds < 0)
     findings.rows("seconds-too-long", table, column, seconds > LONGEST_CALL)
     if connected is None:
@@ -124,14 +65,6 @@ def to_seconds(table: Table, column: str, connected: pl.Series | None, findings:
     findings.rows("seconds-empty", table, column, connected & text.is_null())
     findings.rows("seconds-not-connected", table, column, ~connected & (seconds > 0))
     return seconds.set(~connected.fill_null(False), None)
-
-
-def _seconds_remedy(invalid: pl.Series) -> str | None:
-    if invalid.str.contains(r"^\d+:\d+").any():
-        return "Write minutes and seconds as seconds: 1:05 is 65."
-    if invalid.str.contains(r"^\d+,\d+$").any():
-        return "Write a decimal point, not a comma."
-    return None
 
 
 def to_states(table: Table, column: str, num_states: int, connected: pl.Series | None, findings: Findings) -> pl.Series:

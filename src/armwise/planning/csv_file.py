@@ -1,18 +1,20 @@
 """A CSV file as text columns, with everything wrong about the file itself: encoding, separator, quotes, short rows."""
 
-import codecs
 import csv
 import io
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import polars as pl
 
+from armwise.planning.encodings import as_utf8
 from armwise.planning.findings import MOST_SHOWN, Findings
 from armwise.planning.programme import Source
 
+# Titles are a few rows; whoever has more of them has another problem.
+MOST_TITLE_ROWS, HEAD = 20, 1 << 16
 SEPARATORS = {";": ";", "\t": "\\t", "|": "|", ",": ","}
-CHUNK = 1 << 24
 
 
 class RawTable(NamedTuple):
@@ -33,7 +35,7 @@ class RawTable(NamedTuple):
 
 def read_csv(source: Source, raw: bytes, wanted: tuple[str, ...], findings: Findings) -> RawTable | None:
     """The wanted columns of the file, as far as it has them; none if it cannot be read as a table."""
-    raw = _as_utf8(source.name, raw, findings)
+    raw = as_utf8(source, raw, findings)
     if b"\n" not in raw and b"\r" in raw.strip():
         findings.add("file-line-ends", source.name)
         raw = raw.replace(b"\r", b"\n")
@@ -43,7 +45,7 @@ def read_csv(source: Source, raw: bytes, wanted: tuple[str, ...], findings: Find
         findings.add("file-empty", source.name)
         return None
     header = _header(source, body)
-    if _other_separator(source, header, wanted, findings):
+    if _header_below(source, body, wanted, skipped, findings) or _other_separator(source, header, wanted, findings):
         return None
     try:
         frame = _parse(source, body, header, wanted)
@@ -61,44 +63,6 @@ def read_csv(source: Source, raw: bytes, wanted: tuple[str, ...], findings: Find
         return None
     _note_ragged(source.name, ragged, len(header), skipped, findings)
     return RawTable(header, frame, skipped + 2, tuple(place - 1 for place, _ in ragged))
-
-
-def _as_utf8(file: str, raw: bytes, findings: Findings) -> bytes:
-    """The content as UTF-8 without a mark; content in another encoding is noted, then read as what it seems to be."""
-    if raw.startswith(codecs.BOM_UTF8):
-        raw = raw[len(codecs.BOM_UTF8) :]
-    guess = _other_encoding(raw)
-    place = None if guess else _first_invalid(raw)
-    if guess is None and place is None:
-        return raw
-    guess = guess or "cp1252"
-    row = None if place is None else raw.count(b"\n", 0, place) + 1
-    name = {"cp1252": "Windows-1252 or Latin-1"}.get(guess, guess.upper())
-    remedy = f"In a spreadsheet, save it as 'CSV UTF-8'; or run iconv -f {guess.upper()} -t UTF-8."
-    findings.add("file-encoding", file, row=row, what=f"The file is not UTF-8; it seems to be {name}.", remedy=remedy)
-    return raw.decode(guess, errors="replace").lstrip("\ufeff").encode()
-
-
-def _other_encoding(raw: bytes) -> str | None:
-    if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return "utf-16"
-    # Without a mark, every other byte of Latin text in UTF-16 is zero.
-    head = raw[:1000]
-    if head.count(0) * 3 > len(head):
-        return "utf-16-le" if head[1:2] == b"\0" else "utf-16-be"
-    return None
-
-
-def _first_invalid(raw: bytes) -> int | None:
-    """Where the content stops being UTF-8; in pieces, so that a large file is not held twice."""
-    decoder = codecs.getincrementaldecoder("utf-8")()
-    for start in range(0, len(raw), CHUNK):
-        pending = len(decoder.getstate()[0])
-        try:
-            decoder.decode(raw[start : start + CHUNK], final=start + CHUNK >= len(raw))
-        except UnicodeDecodeError as error:
-            return start - pending + error.start
-    return None
 
 
 def _bad_quote(source: Source, body: bytes) -> int:
@@ -133,6 +97,33 @@ def _other_separator(source: Source, header: tuple[str, ...], wanted: tuple[str,
             findings.add("file-separator", source.name, row=1, what=words.replace("\\\\", "\\"), remedy=remedy)
             return True
     return False
+
+
+def _header_below(source: Source, body: bytes, wanted: tuple[str, ...], skipped: int, findings: Findings) -> bool:
+    """Whether a title stands above the header, whatever the separator."""
+    start = body[:HEAD].decode(errors="replace").split("\n")[: MOST_TITLE_ROWS + 1]
+    for separator in (source.separator, *SEPARATORS):
+        try:
+            rows = list(csv.reader(start, delimiter=separator))
+        except csv.Error:
+            continue
+        if note_header_below(source.name, rows, wanted, skipped + 1, findings):
+            return True
+    return False
+
+
+def note_header_below(
+    file: str, rows: Sequence[Sequence[object]], wanted: tuple[str, ...], first_row: int, findings: Findings
+) -> bool:
+    """Note the row that is the header, if it is not the first: it has at least two of the wanted names, and more."""
+    scores = [sum(name in row for name in wanted) for row in rows[: MOST_TITLE_ROWS + 1]]
+    best = scores.index(max(scores, default=0)) if scores else 0
+    if best == 0 or scores[best] < 2:
+        return False
+    above = f"row {first_row}" if best == 1 else f"rows {first_row} to {first_row + best - 1}"
+    what = f"The names of the columns are in row {first_row + best}, below other rows."
+    findings.add("header-below", file, row=first_row + best, what=what, remedy=f"Delete {above}, above the names.")
+    return True
 
 
 def _parse(source: Source, body: bytes, header: tuple[str, ...], wanted: tuple[str, ...]) -> pl.DataFrame:

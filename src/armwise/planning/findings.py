@@ -8,6 +8,7 @@ import polars as pl
 
 from armwise.errors import ExitCode
 from armwise.planning.kinds import KINDS, Severity
+from armwise.planning.programme import Source
 
 # A million bad rows are one problem; the first few show what it is.
 MOST_SHOWN = 3
@@ -135,18 +136,23 @@ class Table:
     """A table as text, under the file's own column names, with what a finding needs to name a place.
 
     Attributes:
-        file: as ``programme.toml`` names it.
+        source: where it is, and how its cells are written.
         frame: every column text; null where a cell is empty.
         rows: their numbers, as a spreadsheet shows them.
         id_column: which column holds the ids.
         complete: whether every row could be read; what is then absent may have been in one that could not.
     """
 
-    file: str
+    source: Source
     frame: pl.DataFrame
     rows: pl.Series
     id_column: str
     complete: bool = True
+
+    @property
+    def file(self) -> str:
+        """The file as ``programme.toml`` names it."""
+        return self.source.name
 
     def __getitem__(self, column: str) -> pl.Series:
         """A column."""

@@ -39,7 +39,7 @@ KINDS = {
     "file-empty": Kind("The file is empty.", SAVE_AGAIN),
     "file-kind": Kind("This kind of file is not read.", "Use .csv, .xlsx, .xls or .parquet."),
     "file-damaged": Kind("The file is damaged or cut off.", SAVE_AGAIN),
-    "file-encoding": Kind("The file is not UTF-8.", "Save it as 'CSV UTF-8'."),
+    "file-encoding": Kind("The file is not UTF-8.", "Set 'encoding', or save it as 'CSV UTF-8'."),
     "file-separator": Kind("The columns are separated by another character.", "Set 'separator'."),
     "file-line-ends": Kind("The lines end as on a Mac before 2001.", "Save it as 'CSV UTF-8'."),
     "file-quotes": Kind("A quotation mark opens and does not close properly.", "Remove it, or double it."),
@@ -55,6 +55,7 @@ KINDS = {
     "sheet-choice": Kind("The workbook has several sheets.", "Say which one with 'sheet'."),
     "sheet-missing": Kind("The workbook has no such sheet.", "Correct 'sheet'."),
     "header-missing": Kind("The first row looks like data, not like names of columns.", "Add a header."),
+    "header-below": Kind("The names of the columns are below other rows.", "Delete the rows above them."),
     "column-missing": Kind("There is no such column.", "Correct the name in programme.toml or in the file."),
     "column-duplicate": Kind("Two columns have this name.", "Rename or remove one."),
     "table-empty": Kind("The table has a header but no rows.", SAVE_AGAIN),
@@ -75,11 +76,11 @@ KINDS = {
     # time
     "date-empty": Kind("The date is empty.", CORRECT_ROW),
     "date-ambiguous": Kind(
-        "It could be day first or month first.",
-        'Say which under [time]: date_format = "%d/%m/%Y" or date_format = "%m/%d/%Y".',
+        "The order of day, month and year is not plain.",
+        "Set date_format for the table, or write all dates as 2024-01-31.",
     ),
     "date-invalid": Kind(
-        "This is not a date of the expected form.", "Write it as 2024-01-31, or set date_format under [time]."
+        "This is not a date of the expected form.", "Write it as 2024-01-31, or set date_format for the table."
     ),
     "date-year": Kind("The year cannot be right.", "Correct it; write years with four digits."),
     "week-empty": Kind("The week is empty.", CORRECT_ROW),

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from armwise.planning.cells import check_ids, to_numbers, to_steps_or_days
+from armwise.planning.cells import check_ids, to_steps_or_days
 from armwise.planning.findings import Findings, Table
 from armwise.planning.never_call import read_exclusions
+from armwise.planning.numbers import note_bad_numbers, to_numbers
 from armwise.planning.programme import BeneficiariesTable, Budget, Rules, Time
 from armwise.planning.tables import read_table
 
@@ -88,8 +89,8 @@ def _features(table: Table, section: BeneficiariesTable, findings: Findings) -> 
     columns = []
     for name in section.numbers:
         if name in table.frame.columns:
-            numbers = to_numbers(table[name])
-            findings.rows("feature-number", table, name, table[name].is_not_null() & numbers.is_null())
+            numbers = to_numbers(table[name], table.source)
+            note_bad_numbers("feature-number", table, name, table[name].is_not_null() & numbers.is_null(), findings)
             columns.append(numbers.alias(f"feature {name}"))
     words = [name for name in section.categories if name in table.frame.columns and name not in section.numbers]
     columns += [table[name].alias(f"feature {name}") for name in words]

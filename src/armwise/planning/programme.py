@@ -6,23 +6,37 @@ from datetime import date
 from pathlib import Path
 
 PathLike = str | os.PathLike[str]
+TEXT_FILES = (".csv", ".tsv", ".txt")
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a table is.
+    """Where a table is, and how its cells are written.
 
     Attributes:
+        section: its heading in ``programme.toml``, without brackets.
         name: the file as ``programme.toml`` names it, for messages.
         path: the same, from the folder of ``programme.toml``.
         sheet: of a workbook; none if it has only one.
         separator: of a CSV file.
+        encoding: of a CSV file, as Python names it.
+        date_format: as in Python's ``strptime``; none for the format of ``[time]``.
+        decimal: the mark before the decimals, "." or ",".
     """
 
+    section: str
     name: str
     path: Path
     sheet: str | None
     separator: str
+    encoding: str = "utf-8"
+    date_format: str | None = None
+    decimal: str = "."
+
+    @property
+    def is_text(self) -> bool:
+        """Whether the file is plain text; workbooks and Parquet files keep numbers and dates as such."""
+        return self.path.suffix.lower() in TEXT_FILES
 
 
 @dataclass(frozen=True)
@@ -78,7 +92,7 @@ class Time:
     Attributes:
         by_week: whether the tables number their steps themselves; otherwise they hold dates.
         step_days: length of a step; 1 if they number them.
-        date_format: as in Python's ``strptime``; ISO dates if none.
+        date_format: of tables that set none themselves, as in Python's ``strptime``; ISO dates if none.
         start: first day, or first step; none to take it from the engagement table.
         plan: the day, or the step, to plan for; none for the step after the last of the engagement table.
         ignore_later: whether rows from then on are left out rather than refused.

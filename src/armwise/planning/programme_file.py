@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from armwise.errors import InvalidProgrammeError
+from armwise.planning.encodings import ENCODINGS
 from armwise.planning.findings import Findings
 from armwise.planning.programme import (
     BeneficiariesTable,
@@ -113,6 +114,8 @@ def _draft(top: Section, path: Path) -> Draft:
     name = top.text("name", path.resolve().parent.name or "programme") or "programme"
     sections = {key: top.section(key) for key in ("beneficiaries", "engagement", "interventions")}
     by_week = sections["engagement"].has("week") and not sections["engagement"].has("date")
+    for section in sections.values() if by_week else ():
+        _refuse_with_weeks(section, "date_format")
     time = _time(top.section("time"), by_week)
     tables = (
         _beneficiaries(sections["beneficiaries"], path),
@@ -126,9 +129,7 @@ def _draft(top: Section, path: Path) -> Draft:
 def _time(section: Section, by_week: bool) -> Time:
     if by_week:
         for key in ("step_days", "first_day", "plan_date", "date_format"):
-            if section.has(key):
-                remedy = "Remove it, or give the tables' dates; use first_week and plan_week with weeks."
-                section.refuse(key, "config-conflict", "The tables number their weeks, so there are no dates.", remedy)
+            _refuse_with_weeks(section, key)
     else:
         for key, other in (("first_week", "first_day"), ("plan_week", "plan_date")):
             if section.has(key):
@@ -144,6 +145,12 @@ def _time(section: Section, by_week: bool) -> Time:
     later = section.choice("later_rows", ("refuse", "ignore"))
     section.refuse_unknown()
     return Time(by_week, 1 if by_week else days, date_format, start, plan, later == "ignore")
+
+
+def _refuse_with_weeks(section: Section, key: str) -> None:
+    if section.has(key):
+        remedy = "Remove it, or give the tables' dates; use first_week and plan_week with weeks."
+        section.refuse(key, "config-conflict", "The tables number their weeks, so there are no dates.", remedy)
 
 
 def _check_order(section: Section, start: date | int | None, plan: date | int | None, by_week: bool) -> None:
@@ -173,9 +180,19 @@ def _source(section: Section, programme: Path) -> Source | None:
         return None
     file = section.required_text("file", 'Say where the table is: file = "table.csv".')
     sheet, separator = section.text("sheet"), _separator(section)
+    written = _encoding(section), _date_format(section), section.choice("decimal", (".", ","))
     if file is None:
         return None
-    return Source(file, programme.parent / file, sheet, separator)
+    return Source(section.name, file, programme.parent / file, sheet, separator, *written)
+
+
+def _encoding(section: Section) -> str:
+    """The encoding by the name that Python has for it."""
+    name = section.text("encoding", "utf-8") or "utf-8"
+    if name.lower() in ENCODINGS:
+        return ENCODINGS[name.lower()]
+    section.refuse("encoding", "config-wrong-value", remedy=f"It must be one of {', '.join(ENCODINGS)}.")
+    return "utf-8"
 
 
 def _separator(section: Section) -> str:

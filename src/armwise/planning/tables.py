@@ -12,7 +12,7 @@ import fastexcel
 import numpy as np
 import polars as pl
 
-from armwise.planning.csv_file import RawTable, read_csv
+from armwise.planning.csv_file import MOST_TITLE_ROWS, RawTable, note_header_below, read_csv
 from armwise.planning.findings import Findings, Table
 from armwise.planning.programme import Source
 
@@ -42,17 +42,17 @@ def read_table(source: Source, id_column: str, columns: tuple[str, ...], finding
     _check_columns(source, table.header, wanted, findings)
     if id_column not in table.header:
         return None
-    return _sound_rows(source.name, table, id_column)
+    return _sound_rows(source, table, id_column)
 
 
-def _sound_rows(file: str, table: RawTable, id_column: str) -> Table:
+def _sound_rows(source: Source, table: RawTable, id_column: str) -> Table:
     """The table without its ragged rows: in their columns may stand what is personal, or anything."""
     rows = pl.Series(np.arange(table.frame.height, dtype=np.int32) + table.first_row)
     if not table.ragged:
-        return Table(file, table.frame, rows, id_column)
+        return Table(source, table.frame, rows, id_column)
     sound = np.ones(table.frame.height, dtype=bool)
     sound[list(table.ragged)] = False
-    return Table(file, table.frame.filter(sound), rows.filter(sound), id_column, complete=False)
+    return Table(source, table.frame.filter(sound), rows.filter(sound), id_column, complete=False)
 
 
 def _read_bytes(source: Source, findings: Findings) -> bytes | None:
@@ -91,11 +91,14 @@ def _read_kind(source: Source, raw: bytes, wanted: tuple[str, ...], findings: Fi
     suffix = source.path.suffix.lower()
     if source.sheet is not None and suffix not in EXCEL:
         findings.add("sheet-missing", source.name, what="Only workbooks have sheets.", remedy="Remove 'sheet'.")
+    if source.encoding != "utf-8" and not source.is_text:
+        remedy = f"Remove 'encoding' from [{source.section}]."
+        findings.add("file-encoding", source.name, what="Only text files have an encoding.", remedy=remedy)
     if suffix == ".parquet":
         return _read_parquet(source, raw, wanted, findings)
     if suffix in EXCEL:
         return _read_excel(source, raw, wanted, findings)
-    if suffix in (".csv", ".tsv", ".txt"):
+    if source.is_text:
         return None if _is_other_kind(source.name, raw, findings) else read_csv(source, raw, wanted, findings)
     findings.add("file-kind", source.name)
     return None
@@ -127,15 +130,16 @@ def _read_parquet(source: Source, raw: bytes, wanted: tuple[str, ...], findings:
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
         findings.add("file-damaged", source.name, what="This is not a complete Parquet file.")
         return None
-    columns = [_as_text(source.name, frame[name], findings) for name in names]
+    columns = [_as_text(source, frame[name], findings) for name in names]
     return RawTable(tuple(schema), pl.DataFrame(columns), 1)
 
 
-def _as_text(file: str, column: pl.Series, findings: Findings) -> pl.Series:
+def _as_text(source: Source, column: pl.Series, findings: Findings) -> pl.Series:
     """A typed column as it would stand in a CSV file."""
     kind = column.dtype
     if kind.is_nested() or kind in (pl.Binary, pl.Object):
-        findings.add("file-kind", file, column=column.name, what=f"A column of type {kind} is not read.")
+        what = f"A column of type {kind} is not read."
+        findings.add("file-kind", source.name, column=column.name, what=what, remedy="Write it as text or numbers.")
         return pl.Series(column.name, [None] * len(column), dtype=pl.String)
     if isinstance(kind, pl.Datetime):
         return column.dt.strftime("%Y-%m-%d %H:%M:%S")
@@ -143,7 +147,8 @@ def _as_text(file: str, column: pl.Series, findings: Findings) -> pl.Series:
         # 12.0 was a whole number before a missing value beside it made the column a float.
         whole = (column == column.round()) & (column.abs() < 2**53)
         text = column.fill_nan(None).cast(pl.String)
-        return text.zip_with(~whole.fill_null(False), column.cast(pl.Int64, strict=False).cast(pl.String))
+        text = text.zip_with(~whole.fill_null(False), column.cast(pl.Int64, strict=False).cast(pl.String))
+        return text.str.replace(".", source.decimal, literal=True)
     return column.cast(pl.String).replace("", None)
 
 
@@ -163,6 +168,8 @@ def _read_excel(source: Source, raw: bytes, wanted: tuple[str, ...], findings: F
     top = filled.arg_max() if filled.any() else None
     if top is None:
         findings.add("file-empty", source.name, what=f"The sheet {sheet!r} is empty.")
+        return None
+    if note_header_below(source.name, cells[top : top + MOST_TITLE_ROWS + 1].rows(), wanted, top + 1, findings):
         return None
     header = tuple("" if name is None else str(name) for name in cells.row(top))
     places = [place for place, name in enumerate(header) if name in wanted and header.index(name) == place]
@@ -207,7 +214,8 @@ def _check_columns(source: Source, header: tuple[str, ...], wanted: tuple[str, .
     strange = len(missing) == len(wanted) and any(re.search(r"\d", name) for name in header)
     if missing and (strange or _looks_like_data(header)):
         # The cells of a first row of data may be personal, so they are not listed.
-        findings.add("header-missing", source.name, row=1, remedy=f"Add a row of names above: {', '.join(wanted)}.")
+        remedy = f"Add a row of names above, one for each column in its order; among them: {', '.join(wanted)}."
+        findings.add("header-missing", source.name, row=1, remedy=remedy)
         return
     for name in missing:
         findings.add("column-missing", source.name, column=name, remedy=_similar_column(name, header))
