@@ -81,7 +81,7 @@ class Encoder:
         bins, most = check_count("num_bins", num_bins, minimum=2), check_count("max_levels", max_levels, minimum=1)
         if table.height == 0:
             raise InvalidInputError("The table has no rows to learn from. Check the file or the filter it comes from.")
-        words, numbers = _choose(table, categorical, numeric)
+        words, numbers = choose_columns(table, categorical, numeric)
         learned = [_learn(Categories, table[name], most) for name in words]
         learned += [_learn(Numbers, table[name], bins) for name in numbers]
         kept = tuple(column for column, varies in learned if varies)
@@ -158,7 +158,7 @@ def _learn(kind: type[Column], column: pl.Series, detail: int) -> tuple[Column, 
     return learned, read.to_frame().select(learned.codes()).to_series().n_unique() > 1
 
 
-def _choose(
+def choose_columns(
     table: pl.DataFrame, categorical: Sequence[str] | None, numeric: Sequence[str] | None
 ) -> tuple[list[str], list[str]]:
     """The columns to take as words and as numbers: those named, or all the others of that type."""

@@ -129,9 +129,8 @@ KINDS = {
     "feature-number": Kind("This is not a number.", "Correct it, leave it empty, or list the column as a category."),
     "feature-constant": Kind("Everyone has the same value, so it explains nothing.", "Drop it.", Severity.WARNING),
     "feature-names": Kind(
-        "Almost everyone has a value of their own, as names and numbers of telephones do.",
-        "Drop it: it explains nothing and may be personal.",
-        Severity.WARNING,
+        "Most people have a value that nobody else has, as with names and telephone numbers.",
+        "Remove it from 'numbers' and 'categories': the model would keep these values. Group places into larger areas.",
     ),
     "group-empty": Kind("The person belongs to no group.", "Fill it in."),
     "group-without-budget": Kind("The group has no budget.", "Add it under [budget.per_group], or correct the cell."),

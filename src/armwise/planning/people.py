@@ -9,11 +9,9 @@ from armwise.planning.cells import check_ids, to_steps_or_days
 from armwise.planning.findings import Findings, Table
 from armwise.planning.never_call import read_exclusions
 from armwise.planning.numbers import note_bad_numbers, to_numbers
+from armwise.planning.personal import is_personal
 from armwise.planning.programme import BeneficiariesTable, Budget, Rules, Time
 from armwise.planning.tables import read_table
-
-# Below so many people, or so few of them alike, a category is not told apart from a name.
-FEWEST_FOR_NAMES, SHARE_OF_NAMES = 50, 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +102,7 @@ def _note_useless(table: Table, column: pl.Series, findings: Findings) -> None:
     name = column.name.removeprefix("feature ")
     if distinct == 1 and people > 1:
         findings.add("feature-constant", table.file, column=name)
-    if column.dtype == pl.String and people >= FEWEST_FOR_NAMES and distinct > SHARE_OF_NAMES * people:
+    if is_personal(column):
         findings.add("feature-names", table.file, column=name)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from armwise.data import Encoded, Encoder
 from armwise.data.checks import check_not_negative, check_share
+from armwise.data.encoding import choose_columns
 from armwise.errors import InvalidInputError
 from armwise.losses import Loss
 from armwise.planning.call_list import Plan
@@ -15,6 +16,7 @@ from armwise.planning.frames import as_frame
 from armwise.planning.judging import Evaluation, judge
 from armwise.planning.making import Planning
 from armwise.planning.parameters import Parameters
+from armwise.planning.personal import refuse_personal
 from armwise.planning.planner_file import SavedPlanner, read_content, read_planner, write_planner
 from armwise.planning.population import Population
 from armwise.planning.programme import PathLike
@@ -111,6 +113,7 @@ class OutreachPlanner(Parameters):
             progress: whether to show a bar on stderr; None shows it on a terminal.
         """
         examples = read_examples(features, trajectories, ids, self.id_column, self.num_states)
+        refuse_personal(examples.frame, *choose_columns(examples.frame, self.categorical, self.numeric))
         self.encoder_ = Encoder.fit(examples.frame, self.categorical, self.numeric, self.num_bins)
         material = self._material(examples)
         share = check_share("validation_share", self.validation_share)
