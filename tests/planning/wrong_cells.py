@@ -110,6 +110,25 @@ TIMES = (
             None,
             "1990-12-31 to 2024-01-15",
         ),
+        *(
+            Case(
+                name,
+                lambda folder, cell=cell: (
+                    (folder / TOML).write_text(edited(TOML, "plan_date = 2024-01-22", ""))
+                    and (folder / CALLS).write_text(edited(CALLS, "2024-01-04", cell))
+                    and None
+                ),
+                kind,
+                CALLS,
+                5,
+                says,
+            )
+            for name, cell, kind, says in (
+                ("a year too late", "2025-01-04", "row-far-after", "plan_date = 2025-01-06"),
+                ("a year too early", "2023-01-04", "row-far-before", "first_day = 2023-01-02"),
+                ("in the future", "2099-01-04", "row-in-future", "today is"),
+            )
+        ),
         setting("plan before all rows", "2024-01-22", "2023-12-01", "row-after-plan", "later_rows", 2)._replace(
             file=CALLS
         ),

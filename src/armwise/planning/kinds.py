@@ -86,6 +86,20 @@ KINDS = {
     "week-empty": Kind("The week is empty.", CORRECT_ROW),
     "week-invalid": Kind("The week is not a whole number from 0 on.", CORRECT_ROW),
     "time-span": Kind("The table spans too many steps.", "Correct the first or last date, or set first_day."),
+    "row-in-future": Kind("The row is dated in the future.", "Correct the date."),
+    "row-far-after": Kind(
+        "The row lies long after almost all others, and the plan would follow it.",
+        "Correct the date. If it is right, set the plan's date under [time].",
+    ),
+    "row-far-before": Kind(
+        "The row lies long before almost all others, and the first step would begin with it.",
+        "Correct the date. If it is right, set first_day under [time].",
+    ),
+    "call-far-before": Kind(
+        "The call lies long before all others, so it no longer counts as a recent one.",
+        "Check the year of the date.",
+        Severity.WARNING,
+    ),
     "row-after-plan": Kind(
         "The row lies on or after the day of the plan.",
         'Correct it or the plan\'s date, or set later_rows = "ignore" to plan as of that day.',

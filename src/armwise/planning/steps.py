@@ -6,12 +6,12 @@ from datetime import date, timedelta
 import polars as pl
 
 from armwise.planning.findings import Findings
+from armwise.planning.lone_rows import EPOCH, find_bulk, least_gap, note_future, note_lone
 from armwise.planning.people import People
 from armwise.planning.programme import Time
 from armwise.planning.records import Records
 
 MOST_STEPS = 1000
-EPOCH = date(1970, 1, 1)
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,8 @@ class Calendar:
 
 def make_calendar(time: Time, engagement: Records, findings: Findings) -> Calendar | None:
     """The calendar that the settings and the engagement table make; none if there is no readable date."""
-    when = engagement.rows["when"].drop_nulls()
+    possible = ~note_future(engagement, time, findings)
+    when = engagement.rows["when"].filter(possible).drop_nulls()
     start, plan = _number(time.start), _number(time.plan)
     if when.is_empty() and (start is None or plan is None):
         return None
@@ -52,6 +53,7 @@ def make_calendar(time: Time, engagement: Records, findings: Findings) -> Calend
     origin = _origin(first, time) if start is None else start
     if plan is None:
         plan = origin + ((last - origin) // time.step_days + 1) * time.step_days
+    note_lone(engagement, time, origin, plan, possible, findings)
     num_steps = (plan - origin) // time.step_days
     calendar = Calendar(origin, time.step_days, plan, num_steps, time.by_week)
     if num_steps > MOST_STEPS:
@@ -86,7 +88,8 @@ def rows_of_attempts(
 ) -> tuple[pl.DataFrame, int]:
     """The attempts that lie in a step and after enrolment, with their ``step``; and how many do not."""
     rows = engagement.rows.with_columns(step=calendar.steps(engagement.rows["when"]))
-    _note_later(engagement, calendar, time, findings)
+    if time.plan is not None:  # otherwise only rows in the future, which are refused already
+        _note_later(engagement, calendar, time, findings)
     early, unfinished = rows["step"] < 0, (rows["step"] == calendar.num_steps) & (rows["when"] < calendar.plan)
     before = _before_enrolment(rows, calendar, people) & (rows["step"] >= 0)
     file, column = engagement.table.file, engagement.when_column
@@ -111,13 +114,24 @@ def rows_of_calls(
     before = _before_enrolment(rows, calendar, people)
     file, column = interventions.table.file, interventions.when_column
     _note_left_out("row-before-enrolment", file, column, before & rows["counts"], findings)
-    kept = rows.filter(rows["counts"] & (rows["when"] < calendar.plan).fill_null(False) & ~before)
+    made = (rows["counts"] & (rows["when"] < calendar.plan) & ~before).fill_null(False)
+    _note_lone_calls(interventions, rows["step"], made, calendar, time, findings)
+    kept = rows.filter(made)
     kept = kept.drop_nulls("person")
     calls = kept.unique(["person", "when"], maintain_order=True)
     if calls.height < kept.height:
         what = f"{kept.height - calls.height:,} rows repeat a call of the same person and date; each call counts once."
         findings.add("intervention-repeated", file, what=what)
     return calls
+
+
+def _note_lone_calls(
+    interventions: Records, steps: pl.Series, made: pl.Series, calendar: Calendar, time: Time, findings: Findings
+) -> None:
+    """Note few calls long before everything else: with a mistyped year, a call would be forgotten by the rules."""
+    every_step = pl.Series(range(calendar.num_steps), dtype=steps.dtype)
+    bulk = find_bulk(steps.filter(made).append(every_step), least_gap(time))
+    findings.rows("call-far-before", interventions.table, interventions.when_column, made & (steps < bulk.first))
 
 
 def _note_later(
