@@ -129,7 +129,7 @@ ModelPath = Annotated[
 ]
 OutputPath = Annotated[
     Path | None,
-    typer.Option("--output", help="The call list, .csv or .parquet; default: call-list.csv beside PROGRAMME."),
+    typer.Option("--output", help="The call list, .csv, .xlsx or .parquet; default: call-list.csv beside PROGRAMME."),
 ]
 
 

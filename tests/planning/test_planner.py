@@ -269,7 +269,7 @@ def test_no_cell_of_a_list_is_run_by_a_spreadsheet(tmp_path):
     cells = [line.split(",")[0] for line in (tmp_path / "list.csv").read_text().splitlines()[1:]]
     assert sorted(cells) == ["'-2", "'=1+1", "'@x"]
     with pytest.raises(InvalidInputError, match=r"\.csv or \.parquet"):
-        plan.write(tmp_path / "list.xlsx")
+        plan.write(tmp_path / "list.ods")
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from armwise.errors import InvalidInputError
 from armwise.planning.files import spreadsheet_safe
 from armwise.planning.programme import PathLike
 from armwise.planning.rules import COOL_DOWN, MAX_CALLS, NEVER_CALL, CallRules, why_not
+from armwise.planning.workbook import to_workbook
 from armwise.writing import write_file
 
 DIGITS = 4
@@ -121,17 +122,24 @@ class Plan:
         return explain(person, self.calls, self.rules)
 
     def to_bytes(self, suffix: str = ".csv") -> bytes:
-        """The list as a file: ``.csv`` (UTF-8, text that a spreadsheet would run made harmless) or ``.parquet``."""
+        """The list as a file.
+
+        Args:
+            suffix: ``.csv`` (UTF-8, text that a spreadsheet would run made harmless), ``.xlsx`` (ids as text, so that a
+                spreadsheet keeps their zeros) or ``.parquet``.
+        """
         if suffix == ".csv":
             return spreadsheet_safe(self.calls).write_csv(float_precision=DIGITS).encode()
+        if suffix == ".xlsx":
+            return to_workbook(self.calls, DIGITS)
         if suffix != ".parquet":
-            raise InvalidInputError(f"A call list is written as .csv or .parquet, not as {suffix!r}.")
+            raise InvalidInputError(f"A call list is written as .xlsx, .csv or .parquet, not as {suffix!r}.")
         stream = io.BytesIO()
         self.calls.write_parquet(stream)
         return stream.getvalue()
 
     def write(self, path: PathLike) -> None:
-        """Write the list, whole or not at all; the ending of the path, .csv or .parquet, says how."""
+        """Write the list, whole or not at all; the ending of the path, .csv, .xlsx or .parquet, says how."""
         write_file(path, self.to_bytes(Path(path).suffix.lower()))
 
 

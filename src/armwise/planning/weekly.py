@@ -117,7 +117,7 @@ def plan_programme(
     Args:
         path: of ``programme.toml``.
         model: a planner's file, from ``armwise fit``; by default ``model.armwise`` beside ``programme.toml``.
-        suffix: of the list to be written: ".csv" or ".parquet".
+        suffix: of the list to be written: ".csv", ".xlsx" or ".parquet".
         despite_outage: whether to go on if the last step was hardly observed.
     """
     return prepare_plan(path, model, suffix=suffix, despite_outage=despite_outage).planned
