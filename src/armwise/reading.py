@@ -3,10 +3,15 @@
 import errno
 import os
 import stat
+import sys
 
 
-def read_file(path: str | os.PathLike[str]) -> bytes:
+def read_file(path: str | os.PathLike[str], most: int = sys.maxsize - 1) -> bytes:
     """The content of an ordinary file.
+
+    Args:
+        path: of the file.
+        most: a file of more bytes is refused before it is read.
 
     Raises:
         OSError: if it cannot be read. A pipe or a device is refused too: reading one may never end.
@@ -19,6 +24,8 @@ def read_file(path: str | os.PathLike[str]) -> bytes:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(path))
         if not stat.S_ISREG(mode):
             raise OSError(errno.EINVAL, "This is not an ordinary file", os.fspath(path))
+        if os.fstat(handle).st_size > most:
+            raise OSError(errno.EFBIG, f"It is larger than {most:,} bytes", os.fspath(path))
         with os.fdopen(handle, "rb", closefd=False) as stream:
             return stream.read()
     finally:

@@ -12,6 +12,7 @@ import armwise as aw
 from armwise.data import Features
 from armwise.models import Linear, MultiLayerPerceptron, average_models
 from armwise.training import SavedModel, TrainConfig, load_model, save_model
+from tests.training.mutations import mutated
 
 FEATURES = Features(numeric=np.ones((3, 2)), codes=[[0, 1], [1, 2], [0, 0]], levels=(2, 3))
 PROBLEM = aw.Problem(rewards=[0.0, 0.25, 1.0], discount=0.8, initial=[0.1, 0.2, 0.7])
@@ -177,3 +178,26 @@ def test_damaged_or_foreign_files_are_refused(tmp_path):
     (tmp_path / "m" / "model.json").write_text("{")
     with pytest.raises(aw.InvalidInputError, match="cannot be read"):
         load_model(tmp_path / "m")
+
+
+def test_changed_descriptions_are_refused_or_right(tmp_path):
+    try_changes(tmp_path, seed=1, number=100)
+
+
+def try_changes(folder, seed, number):
+    """Load models with random changes in ``model.json``; whatever is wrong is one kind of error that names the file."""
+    pages = []
+    for place, loss in enumerate(LOSSES):
+        save_model(folder / str(place), saved(loss=loss))
+        pages.append(json.loads((folder / str(place) / "model.json").read_text()))
+    said = []
+    for trial in range(number):
+        place, rng = trial % len(LOSSES), np.random.default_rng([seed, trial])
+        path = folder / str(place) / "model.json"
+        path.write_text(json.dumps(mutated(pages[place], rng)))
+        try:
+            load_model(path.parent)
+        except aw.InvalidInputError as error:
+            said.append(str(error))
+    assert [each for each in said if str(folder) not in each] == []
+    assert len(said) > 0.75 * number

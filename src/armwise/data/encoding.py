@@ -3,8 +3,12 @@
 Numbers become levels too, so that a linear model can follow any shape and a missing number needs no imputation.
 """
 
+import collections
 import dataclasses
 import itertools
+import math
+import reprlib
+import sys
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -126,8 +130,8 @@ class Encoder:
         what = "The saved encoder"
         if isinstance(saved, dict) and saved.get("version", VERSION) != VERSION:
             raise InvalidInputError(
-                f"{what} has the version {saved['version']!r}, and this armwise reads {VERSION}. Use the armwise that "
-                "wrote it, or fit again."
+                f"{what} has the version {reprlib.repr(saved['version'])}, and this armwise reads {VERSION}. Use the "
+                "armwise that wrote it, or fit again."
             )
         fields = _fields(what, saved, {"version": int, "columns": list, "dropped": list})
         columns = tuple(
@@ -194,7 +198,7 @@ def _check_present(table: pl.DataFrame, names: Sequence[str]) -> None:
 
 
 def _check_no_duplicates(names: Sequence[str]) -> None:
-    twice = [name for name in names if names.count(name) > 1]
+    twice = [name for name, count in collections.Counter(names).items() if count > 1]
     if twice:
         raise InvalidInputError(f"Column {twice[0]!r} is named more than once. Name each column once.")
 
@@ -212,7 +216,9 @@ def _load(what: str, saved: Any) -> Column:
     if is_category:
         return Categories(fields["name"], _sequence(f"{what}'s levels", fields["levels"], str), fields["had_missing"])
     if fields["kind"] != "number":
-        raise InvalidInputError(f"{what} has the kind {fields['kind']!r}; known are 'category' and 'number'.")
+        raise InvalidInputError(
+            f"{what} has the kind {reprlib.repr(fields['kind'])}; known are 'category' and 'number'."
+        )
     cuts = _sequence(f"{what}'s cuts", fields["cuts"], float)
     return Numbers(fields["name"], cuts, fields["had_missing"])
 
@@ -221,19 +227,25 @@ def _fields(what: str, saved: Any, types: dict[str, type]) -> dict[str, Any]:
     """A dictionary with exactly these keys, the values of these types."""
     if not isinstance(saved, dict) or set(saved) != set(types):
         found = ", ".join(map(repr, saved)) if isinstance(saved, dict) else type(saved).__name__
-        raise InvalidInputError(f"{what} must have the keys {', '.join(map(repr, types))} and no others, not {found}.")
+        raise InvalidInputError(
+            f"{what} must have the keys {', '.join(map(repr, types))} and no others, not {found[:200]}."
+        )
     for name, kind in types.items():
         if type(saved[name]) is not kind:
-            raise InvalidInputError(f"{what} has {name!r} = {saved[name]!r}, which is not of type {kind.__name__}.")
+            raise InvalidInputError(
+                f"{what} has {name!r} = {reprlib.repr(saved[name])}, which is not of type {kind.__name__}."
+            )
     return saved
 
 
 def _sequence(what: str, values: list[Any], kind: type) -> tuple[Any, ...]:
     """Increasing words or finite numbers, as a tuple; a number may have lost its decimal point on the way."""
-    known = str if kind is str else int | float
-    in_order = all(isinstance(value, known) for value in values) and (
-        all(low < high for low, high in itertools.pairwise(values)) and (kind is str or np.isfinite(values).all())
-    )
-    if not in_order:
-        raise InvalidInputError(f"{what} must be of type {kind.__name__} and increasing, not {values!r}.")
+    right = all(type(value) is str if kind is str else _is_finite(value) for value in values)
+    if not right or not all(low < high for low, high in itertools.pairwise(values)):
+        raise InvalidInputError(f"{what} must be of type {kind.__name__} and increasing, not {reprlib.repr(values)}.")
     return tuple(map(kind, values))
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether a number from JSON is one that a float can hold."""
+    return type(value) in (int, float) and abs(value) <= sys.float_info.max and not math.isnan(value)

@@ -3,24 +3,29 @@
 import dataclasses
 import io
 import json
+import os
 import zipfile
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 
+from armwise.data import Encoder
+from armwise.data.checks import check_not_negative, check_share
 from armwise.errors import InvalidInputError
 from armwise.losses import Loss
+from armwise.models import Ensemble
 from armwise.planning.programme import PathLike
-from armwise.reading import read_file
+from armwise.rmab.problem import Problem
 from armwise.training import SavedModel, TrainConfig
-from armwise.training.description import build, describe
-from armwise.training.saving import pack_model, unpack_model
+from armwise.training.description import build, check_entries, describe
+from armwise.training.saving import PAGE as MODEL
+from armwise.training.saving import WEIGHTS, pack_model, unpack_model
+from armwise.training.untrusted import naming, parse_json, read_limited, read_parts, shown
 from armwise.writing import write_file
 
 FORMAT, VERSION = "armwise-planner", 1
-PAGE, MODEL = "planner.json", ("model.json", "weights.npz")
-# A planner is some kilobytes; what claims to be far larger is not one.
-LARGEST = 2**30
+PAGE = "planner.json"
 
 
 class SavedPlanner(NamedTuple):
@@ -46,48 +51,80 @@ def write_planner(path: PathLike, planner: SavedPlanner) -> None:
 
 def read_content(path: PathLike) -> bytes:
     """The bytes of a planner's file."""
-    try:
-        return read_file(path)
-    except FileNotFoundError:
-        remedy = "Fit a planner first: armwise fit, or OutreachPlanner().fit."
-        raise InvalidInputError(f"{path} does not exist. {remedy}") from None
-    except OSError as error:
-        remedy = "Check that it is a file and that you may read it."
-        raise InvalidInputError(f"{path} cannot be read: {error.strerror}. {remedy}") from error
+    if not os.path.lexists(path):
+        raise InvalidInputError(f"{path} does not exist. Fit a planner first: armwise fit, or OutreachPlanner().fit.")
+    return read_limited(path)
 
 
 def read_planner(content: bytes, path: PathLike) -> SavedPlanner:
-    """The planner whose file has this content; what ``write_planner`` did not write is refused, naming the path."""
-    parts = _parts(content, path)
-    page = _page(path, parts[PAGE])
-    saved = unpack_model({name: parts[name] for name in MODEL}, str(path))
-    pool, states = np.asarray(page.get("pool")), saved.problem.num_states
-    if pool.shape != (states, 2, states) or pool.dtype.kind not in "iu":
-        raise InvalidInputError(f"{path} is damaged: its counts are not those of {states} states. Fit anew.")
-    return SavedPlanner(_from_json(page["parameters"], str(path)), saved, pool)
+    """The planner whose file has this content; what ``write_planner`` did not write is refused, naming the path.
 
-
-def _parts(content: bytes, path: PathLike) -> dict[str, bytes]:
+    It is read in memory, and its sizes are checked before anything is made.
+    """
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            large = [entry.filename for entry in archive.infolist() if entry.file_size > LARGEST]
-            if large:
-                raise InvalidInputError(f"{path} is not a planner: {large[0]} is too large for one.")
-            return {name: archive.read(name) for name in (PAGE, *MODEL)}
-    except (OSError, KeyError, zipfile.BadZipFile) as error:
-        raise InvalidInputError(f"{path} is not a planner, or it is damaged: {error}. Fit anew.") from error
-
-
-def _page(path: PathLike, content: bytes) -> dict[str, Any]:
-    try:
-        page = json.loads(content)
-    except ValueError as error:
-        raise InvalidInputError(f"{path} is damaged: {error}. Fit anew.") from error
-    if not isinstance(page, dict) or (page.get("format"), page.get("version")) != (FORMAT, VERSION):
+        return _parse(content)
+    except InvalidInputError as error:
         raise InvalidInputError(
-            f"{path} is not a planner of version {VERSION}. Use the armwise that wrote it, or fit anew."
+            f"{path} is not a planner of this armwise, or it is damaged. {error} Take it from a copy, or fit again: "
+            "armwise fit."
+        ) from error
+
+
+def _parse(content: bytes) -> SavedPlanner:
+    parts = read_parts(content, "The file")
+    if set(parts) != {PAGE, MODEL, WEIGHTS}:
+        raise InvalidInputError(f"It holds {shown(', '.join(parts)) or 'nothing'}, not {PAGE}, {MODEL} and {WEIGHTS}.")
+    page = _page(parts[PAGE])
+    saved = unpack_model(parts, "")
+    with naming(PAGE):
+        planner = SavedPlanner(_from_json(page["parameters"]), saved, _pool(page["pool"], saved.problem.num_states))
+    with naming(MODEL):
+        _check_fits(saved)
+    return planner
+
+
+def _page(content: bytes) -> dict[str, Any]:
+    page = parse_json(content, PAGE)
+    if not isinstance(page, dict) or page.get("format") != FORMAT:
+        raise InvalidInputError(f"{PAGE} does not describe a planner.")
+    if type(page.get("version")) is not int or page["version"] != VERSION:
+        raise InvalidInputError(
+            f"{PAGE} is of version {shown(page.get('version'))}, and this armwise reads version {VERSION}."
         )
+    if set(page) != {"format", "version", "parameters", "pool"}:
+        raise InvalidInputError(f"{PAGE} has missing or unknown entries.")
     return page
+
+
+def _pool(page: Any, states: int) -> np.ndarray:
+    """Everyone's counts: whole numbers, none below 0."""
+    rows = page if isinstance(page, list) else []
+    for _ in range(2):
+        rows = [row for rows in rows if isinstance(rows, list) for row in rows]
+    whole = all(type(count) is int and 0 <= count < 2**63 for count in rows)
+    if not whole or len(rows) != 2 * states**2 or np.shape(page) != (states, 2, states):
+        raise InvalidInputError(f"pool must hold counts of 0 or more, [{states}, 2, {states}], not {shown(page)}.")
+    return np.asarray(page, dtype=np.int64)
+
+
+def _check_fits(saved: SavedModel) -> None:
+    """Refuse parts that do not belong together, or weights that are no numbers: plans would fail, or be wrong."""
+    encoder, problem = Encoder.from_dict(saved.features), saved.problem
+    model = saved.model.members if isinstance(saved.model, Ensemble) else saved.model
+    states, levels, numeric = problem.num_states, model.layer.levels, model.layer.weights.shape[-2]
+    if levels != encoder.levels or numeric:
+        raise InvalidInputError(f"the model is for {numeric} numbers and levels {shown(levels)}, its columns are not.")
+    if (model.num_states, model.num_actions) != (states, 2) or not _is_shared(problem):
+        raise InvalidInputError(f"the model is for {model.num_states} states, and the problem is another.")
+    if not all(np.isfinite(np.asarray(leaf)).all() for leaf in jax.tree.leaves(saved.model)):
+        raise InvalidInputError("some weights are not finite numbers.")
+    people = saved.metrics.get("num_people")
+    if people is None or not 1 <= people < 2**63 or people % 1:
+        raise InvalidInputError(f"metrics must say how many people were learned from, not {shown(people)}.")
+
+
+def _is_shared(problem: Problem) -> bool:
+    return problem.rewards.ndim == problem.initial.ndim == 1 and problem.costs.shape == (2,)
 
 
 def _to_json(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -99,9 +136,35 @@ def _to_json(parameters: dict[str, Any]) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in plain.items()}
 
 
-def _from_json(page: Any, where: str) -> dict[str, Any]:
+def _from_json(page: Any) -> dict[str, Any]:
     if not isinstance(page, dict) or not {"loss", "config", "model"} <= set(page):
-        raise InvalidInputError(f"{where} is not a planner: its parameters are missing. Fit anew.")
-    loss: Loss | None = None if page["loss"] is None else build(page["loss"], where)
-    config = None if page["config"] is None else TrainConfig(**page["config"])
+        raise InvalidInputError(f"{PAGE}: the parameters of the planner are missing.")
+    loss = None if page["loss"] is None else build(page["loss"], PAGE)
+    if not isinstance(loss, Loss | None):
+        raise InvalidInputError(f"{PAGE}: {shown(page['loss'])} is no loss of armwise.")
+    config = page["config"]
+    if config is not None:
+        if not isinstance(config, dict):
+            raise InvalidInputError(f"{PAGE}: config must be settings by name, not {shown(config)}.")
+        check_entries(config, TrainConfig, PAGE)
+        config = TrainConfig(**config)
+    _check_parameters(page)
     return {**page, "loss": loss, "config": config}
+
+
+def _check_parameters(page: dict[str, Any]) -> None:
+    """Refuse values that the planner would refuse when it next learns or plans."""
+    for name in ("cohort_size", "max_cohorts", "num_bins", "num_states", "random_state"):
+        value = page.get(name)
+        if value is not None and (type(value) not in (int, float) or not 0 <= value < 2**63 or value % 1):
+            raise InvalidInputError(f"{name} must be a whole number of at least 0, not {shown(value)}.")
+    for name in ("budget_share", "validation_share", "discount"):
+        check_share(name, page.get(name, 0.0))
+    check_not_negative("prior_strength", page.get("prior_strength", 0.0))
+    for name in ("model", "id_column"):
+        if not isinstance(page.get(name, ""), str):
+            raise InvalidInputError(f"{name} must be text, not {shown(page[name])}.")
+    for name in ("categorical", "numeric"):
+        names = page.get(name)
+        if names is not None and not (isinstance(names, list) and all(isinstance(each, str) for each in names)):
+            raise InvalidInputError(f"{name} must be a list of names, not {shown(names)}.")

@@ -5,21 +5,20 @@ another setting is refused instead of continued.
 """
 
 import hashlib
-import io
 import json
 import os
 import sys
 import types
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import equinox as eqx
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from armwise.errors import InvalidInputError
+from armwise.training.arrays import most_bytes, packed, plain, unpacked
+from armwise.training.untrusted import parse_json, read_limited
 from armwise.writing import write_file
 
 _VERSION = 1
@@ -63,38 +62,9 @@ def save_arrays(path: Path, tree: Any) -> None:
     write_file(path, packed(tree))
 
 
-def packed(tree: Any) -> bytes:
-    """The content of an .npz file of a pytree's arrays, each under its place in the tree; no pickle."""
-    arrays: dict[str, Any] = {name: _plain(leaf) for name, leaf in _named_arrays(tree)}
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    return buffer.getvalue()
-
-
 def load_arrays(path: Path, like: Any) -> Any:
     """Read what ``save_arrays`` wrote into a pytree of the given structure; anything else is refused."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InvalidInputError(f"{path} is not a file of arrays, or it is damaged: {error}.") from error
-    return unpacked(content, like, str(path))
-
-
-def unpacked(content: bytes, like: Any, path: str) -> Any:
-    """The pytree of the given structure whose arrays ``packed`` made into this content; ``path`` is for messages."""
-    expected = _named_arrays(like)
-    try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as file:
-            stored = {name: file[name] for name in file.files}
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
-        raise InvalidInputError(f"{path} is not a file of arrays, or it is damaged: {error}.") from error
-    if set(stored) != {name for name, _ in expected}:
-        odd = sorted(set(stored) ^ {name for name, _ in expected})
-        raise InvalidInputError(f"{path} does not hold the arrays expected: {', '.join(odd)} missing or unknown.")
-    arrays = [_restore(path, name, stored[name], leaf) for name, leaf in expected]
-    leaves, structure = jax.tree.flatten(eqx.filter(like, eqx.is_array))
-    assert len(leaves) == len(arrays)
-    return eqx.combine(jax.tree.unflatten(structure, arrays), like)
+    return unpacked(read_limited(path, most_bytes(like)), str(path), like)
 
 
 def fingerprint(*parts: Any) -> str:
@@ -104,9 +74,9 @@ def fingerprint(*parts: Any) -> str:
     digest.update(str(structure).encode())
     for leaf in leaves:
         if eqx.is_array(leaf):
-            plain = np.ascontiguousarray(_plain(leaf))
-            digest.update(f"{plain.dtype}{plain.shape}".encode())
-            digest.update(plain.tobytes())
+            values = np.ascontiguousarray(plain(leaf))
+            digest.update(f"{values.dtype}{values.shape}".encode())
+            digest.update(values.tobytes())
         else:
             digest.update(_described(leaf).encode())
     return digest.hexdigest()
@@ -134,28 +104,8 @@ def _described(leaf: Any) -> str:
     return repr(leaf)
 
 
-def _named_arrays(tree: Any) -> list[tuple[str, Any]]:
-    paths, _ = jax.tree_util.tree_flatten_with_path(eqx.filter(tree, eqx.is_array))
-    return [(jax.tree_util.keystr(path, simple=True, separator="."), leaf) for path, leaf in paths]
-
-
-def _plain(leaf: Any) -> np.ndarray:
-    is_key = isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
-    return np.asarray(jax.random.key_data(leaf) if is_key else leaf)
-
-
-def _restore(path: str, name: str, stored: np.ndarray, leaf: Any) -> jax.Array:
-    plain = _plain(leaf)
-    if stored.shape != plain.shape or stored.dtype != plain.dtype:
-        raise InvalidInputError(
-            f"{path}: {name} is {stored.dtype}{list(stored.shape)}, expected {plain.dtype}{list(plain.shape)}."
-        )
-    is_key = isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key)
-    return jax.random.wrap_key_data(jnp.asarray(stored)) if is_key else jnp.asarray(stored)
-
-
 def _read_json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text())
-    except (OSError, ValueError) as error:
-        raise InvalidInputError(f"{path} cannot be read: {error}. Delete the folder to begin anew.") from error
+        return parse_json(read_limited(path), str(path))
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{error} Delete the folder to begin anew.") from error

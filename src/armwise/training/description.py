@@ -18,6 +18,7 @@ from armwise.losses import (
     WeightedSum,
 )
 from armwise.mixtures import CvxpyMixture, EntropyMixture, LinearMixture, Mixture, QuadraticMixture
+from armwise.training.untrusted import naming, shown
 
 _KINDS: dict[str, type] = {
     kind.__name__: kind
@@ -49,12 +50,14 @@ def build(page: Any, where: str) -> Any:
         return tuple(build(part, where) for part in page)
     if not isinstance(page, dict):
         return page
-    kind = _KINDS.get(page.get("kind", ""))
-    if kind is None:
-        raise InvalidInputError(f"{where}: {page.get('kind')!r} is no loss or mixture of armwise.")
+    name = page.get("kind")
+    if not isinstance(name, str) or name not in _KINDS:
+        raise InvalidInputError(f"{where}: {shown(repr(name))} is no loss or mixture of armwise.")
     entries = {name: value for name, value in page.items() if name != "kind"}
-    check_entries(entries, kind, where)
-    return kind(**{name: build(value, where) for name, value in entries.items()})
+    check_entries(entries, _KINDS[name], where)
+    built = {name: build(value, where) for name, value in entries.items()}
+    with naming(f"{where}: {name}"):
+        return _KINDS[name](**built)
 
 
 def check_entries(page: dict[str, Any], kind: type, where: str) -> None:
@@ -66,4 +69,6 @@ def check_entries(page: dict[str, Any], kind: type, where: str) -> None:
     needed = {field.name for field in dataclasses.fields(kind) if field.default is dataclasses.MISSING}
     odd = (set(page) - names) | (needed - set(page))
     if odd:
-        raise InvalidInputError(f"{where}: {kind.__name__} has missing or unknown entries: {', '.join(sorted(odd))}.")
+        raise InvalidInputError(
+            f"{where}: {kind.__name__} has missing or unknown entries: {shown(', '.join(sorted(odd)))}."
+        )

@@ -23,15 +23,18 @@ from armwise.data import Features
 from armwise.errors import InvalidInputError
 from armwise.losses import Loss
 from armwise.models import Ensemble, Linear, MultiLayerPerceptron
-from armwise.reading import read_file
 from armwise.rmab import Problem
-from armwise.training.checkpoint import packed, unpacked
-from armwise.training.config import TrainConfig
+from armwise.training.arrays import most_bytes, packed, unpacked
+from armwise.training.config import PRECISIONS, TrainConfig
 from armwise.training.description import build, check_entries, describe
+from armwise.training.untrusted import naming, parse_json, read_limited, shown
 from armwise.writing import write_folder
 
 FORMAT, VERSION = "armwise-model", 1
 PAGE, WEIGHTS = "model.json", "weights.npz"
+_LARGEST, _MOST_COLUMNS = 10**6, 10**5
+_SIZES = {"numeric": (0, _LARGEST), "num_states": (1, 1000), "num_actions": (1, 1000)}
+_NETWORK_SIZES = {"width": (1, _LARGEST), "depth": (1, 100)}
 _KEYS = ("format", "version", "armwise", "model", "features", "problem", "loss", "config", "data", "metrics", "weights")
 
 
@@ -83,11 +86,9 @@ def load_model(folder: str | os.PathLike[str], like: Any = None) -> SavedModel:
         like: a model of the same structure, for models that armwise does not know; its weights do not matter.
     """
     inside = Path(folder)
-    try:
-        contents = {name: read_file(inside / name) for name in (PAGE, WEIGHTS)}
-    except OSError as error:
-        raise InvalidInputError(f"{folder} cannot be read as a model: {error}.") from error
-    return unpack_model(contents, str(inside), like)
+    page, where = read_limited(inside / PAGE), str(inside / PAGE)
+    most = most_bytes(_structure(parse_page(page, where), where, like))
+    return unpack_model({PAGE: page, WEIGHTS: read_limited(inside / WEIGHTS, most)}, str(inside), like)
 
 
 def unpack_model(contents: Mapping[str, bytes], place: str, like: Any = None) -> SavedModel:
@@ -95,24 +96,51 @@ def unpack_model(contents: Mapping[str, bytes], place: str, like: Any = None) ->
 
     Args:
         contents: by name, as ``pack_model`` gives them.
-        place: the folder or file they are from, for messages.
+        place: the folder or file they are from, for messages; "" names the parts alone.
         like: as in ``load_model``.
     """
-    where = os.path.join(place, PAGE)
-    page, weights = _read_page(contents[PAGE], where), contents[WEIGHTS]
+    where, where_weights = (os.path.join(place, name) for name in (PAGE, WEIGHTS))
+    page, weights = parse_page(contents[PAGE], where), contents[WEIGHTS]
     if hashlib.sha256(weights).hexdigest() != page["weights"]:
-        name = os.path.join(place, WEIGHTS)
-        raise InvalidInputError(f"{name} is not the file that model.json speaks of. Train anew.")
-    empty = _empty_model(page["model"], where) if like is None else like
-    return SavedModel(
-        model=unpacked(weights, empty, os.path.join(place, WEIGHTS)),
-        problem=_problem(page["problem"], where),
-        loss=build(page["loss"], where),
-        config=TrainConfig(**_fields(page["config"], TrainConfig, where)),
-        features=page["features"],
-        data=page["data"],
-        metrics=page["metrics"],
-    )
+        raise InvalidInputError(f"{where_weights} is not the file that model.json speaks of. Train anew.")
+    with naming(where):
+        problem, loss = _problem(page["problem"], where), build(page["loss"], where)
+        config = TrainConfig(**_fields(page["config"], TrainConfig, where))
+        if not isinstance(loss, Loss):
+            raise InvalidInputError(f"{where}: {shown(page['loss'])} is no loss of armwise.")
+    model = unpacked(weights, where_weights, _structure(page, where, like))
+    return SavedModel(model, problem, loss, config, page["features"], page["data"], page["metrics"])
+
+
+def _structure(page: dict[str, Any], where: str, like: Any) -> Any:
+    if like is not None:
+        return like
+    with naming(where):
+        return _empty_model(page["model"], where)
+
+
+def parse_page(content: bytes, where: str) -> dict[str, Any]:
+    """The page of a model, ``model.json``: JSON with the entries that it must have."""
+    try:
+        page = parse_json(content, where)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{where} cannot be read as a model's description: {error}") from error
+    if not isinstance(page, dict) or page.get("format") != FORMAT:
+        raise InvalidInputError(f"{where} does not describe an armwise model.")
+    if type(page.get("version")) is not int or page["version"] != VERSION:
+        raise InvalidInputError(
+            f"{where} is of version {shown(page.get('version'))}; armwise {version('armwise')} reads version "
+            f"{VERSION}. Use the armwise that wrote it, or train anew."
+        )
+    if set(page) != set(_KEYS):
+        raise InvalidInputError(
+            f"{where} has missing or unknown entries: {shown(', '.join(sorted(set(page) ^ set(_KEYS))))}."
+        )
+    for name in ("armwise", "data", "weights"):
+        if not isinstance(page[name], str):
+            raise InvalidInputError(f"{where}: {name} must be text, not {shown(page[name])}.")
+    _check_metrics(page["metrics"], where)
+    return page
 
 
 def _page(saved: SavedModel, weights: str) -> dict[str, Any]:
@@ -151,35 +179,67 @@ def _describe_model(model: Any) -> dict[str, Any]:
 
 
 def _empty_model(page: Any, where: str) -> Any:
-    """A model of the described shape, with any weights."""
-    kinds = {"Linear": Linear, "MultiLayerPerceptron": MultiLayerPerceptron}
+    """The described model with ``jax.ShapeDtypeStruct`` for its weights: no size that a page claims is believed yet."""
     arguments = dict(page) if isinstance(page, dict) else {}
     kind = arguments.pop("kind", None)
     if kind == "Ensemble":
         return _empty_ensemble(arguments, where)
-    if kind not in kinds:
+    if kind not in ("Linear", "MultiLayerPerceptron"):
         raise InvalidInputError(
-            f"{where}: the model is a {kind!r}, which armwise does not know. Pass like=, a model of the same structure."
+            f"{where}: the model is a {shown(repr(kind))}, which armwise does not know. Pass like=, a model of the "
+            "same structure."
         )
     try:
-        numeric, levels, dtype = (
-            arguments.pop("numeric"),
-            arguments.pop("levels"),
-            jnp.dtype(arguments.pop("precision")),
-        )
+        _check_sizes(arguments, kind)
+        numeric, levels, dtype = (arguments.pop(name) for name in ("numeric", "levels", "precision"))
         features = Features(np.zeros((1, numeric)), np.zeros((1, len(levels)), dtype=int), levels)
-        model = eqx.filter_eval_shape(kinds[kind], jax.random.key(0), features, **arguments)
-    except (KeyError, TypeError, InvalidInputError) as error:
-        raise InvalidInputError(f"{where}: the model's description is not one of a {kind}: {error}.") from error
-    return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, dtype), model)
+        make = Linear if kind == "Linear" else MultiLayerPerceptron
+        model = eqx.filter_eval_shape(make, jax.random.key(0), features, **arguments)
+    except (TypeError, ValueError, ArithmeticError) as error:
+        raise InvalidInputError(
+            f"{where}: the model's description is not one of a {kind}: {shown(str(error))}."
+        ) from error
+    return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, jnp.dtype(dtype)), model)
+
+
+def _check_sizes(page: dict[str, Any], kind: str) -> None:
+    """Refuse what is not a size, or far larger than any model: making a shape of it could take for ever."""
+    sizes = _SIZES | (_NETWORK_SIZES if kind == "MultiLayerPerceptron" else {})
+    odd = set(page) ^ {*sizes, "levels", "precision"}
+    if odd:
+        raise InvalidInputError(f"{', '.join(sorted(odd))} missing or unknown")
+    for name, (least, most) in sizes.items():
+        _check_size(name, page[name], least, most)
+    if not isinstance(page["levels"], list) or len(page["levels"]) > _MOST_COLUMNS:
+        raise InvalidInputError(f"levels must be a list of numbers, not {shown(page['levels'])}")
+    for levels in page["levels"]:
+        _check_size("levels", levels, 1, _LARGEST)
+    if page["precision"] not in ("float16", *PRECISIONS):
+        raise InvalidInputError(f"precision is {shown(page['precision'])}")
+    if page["precision"] == "float64" and not jax.config.read("jax_enable_x64"):
+        raise InvalidInputError(
+            'precision is float64, for which JAX must be told at the start: jax.config.update("jax_enable_x64", True)'
+        )
+
+
+def _check_size(name: str, value: Any, least: int, most: int) -> None:
+    if type(value) is not int or not least <= value <= most:
+        raise InvalidInputError(f"{name} must be a whole number from {least} to {most:,}, not {shown(value)}")
 
 
 def _empty_ensemble(page: dict[str, Any], where: str) -> Ensemble:
-    number = page.get("number")
+    number, member = page.get("number"), page.get("member")
     if set(page) != {"number", "member"} or type(number) is not int or not 1 <= number <= 1000:
-        raise InvalidInputError(f"{where}: the model's description is not one of an Ensemble: {page!r}.")
-    member = _empty_model(page["member"], where)
-    return Ensemble(jax.tree.map(lambda leaf: jnp.zeros((number, *leaf.shape), leaf.dtype), member))
+        raise InvalidInputError(f"{where}: the model's description is not one of an Ensemble: {shown(page)}.")
+    if isinstance(member, dict) and member.get("kind") == "Ensemble":
+        raise InvalidInputError(f"{where}: the model's description is not one of an Ensemble: its member is another.")
+    like = _empty_model(member, where)
+    return Ensemble(jax.tree.map(lambda leaf: jax.ShapeDtypeStruct((number, *leaf.shape), leaf.dtype), like))
+
+
+def _check_metrics(page: Any, where: str) -> None:
+    if not isinstance(page, dict) or not all(type(value) in (int, float) for value in page.values()):
+        raise InvalidInputError(f"{where}: metrics must be numbers by name, not {shown(page)}.")
 
 
 def _problem(page: Any, where: str) -> Problem:
@@ -189,24 +249,6 @@ def _problem(page: Any, where: str) -> Problem:
 
 def _fields(page: Any, of: type, where: str) -> dict[str, Any]:
     if not isinstance(page, dict):
-        raise InvalidInputError(f"{where}: {of.__name__} has missing or unknown entries: {page!r}.")
+        raise InvalidInputError(f"{where}: {of.__name__} has missing or unknown entries: {shown(page)}.")
     check_entries(page, of, where)
-    return page
-
-
-def _read_page(content: bytes, path: str) -> dict[str, Any]:
-    try:
-        page = json.loads(content.decode())
-    except ValueError as error:
-        raise InvalidInputError(f"{path} cannot be read as a model's description: {error}.") from error
-    if not isinstance(page, dict) or page.get("format") != FORMAT:
-        raise InvalidInputError(f"{path} does not describe an armwise model.")
-    if page.get("version") != VERSION:
-        raise InvalidInputError(
-            f"{path} is of version {page.get('version')!r}; armwise {version('armwise')} reads version {VERSION}. "
-            "Use the armwise that wrote it, or train anew."
-        )
-    if set(page) != set(_KEYS):
-        odd = ", ".join(sorted(set(page) ^ set(_KEYS)))
-        raise InvalidInputError(f"{path} has missing or unknown entries: {odd}.")
     return page

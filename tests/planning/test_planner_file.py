@@ -1,0 +1,111 @@
+"""Planners' files: what is not one is refused in one sentence, within limits, and leaves nothing behind."""
+
+import json
+import tempfile
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import armwise as aw
+from armwise.errors import InvalidInputError
+from armwise.training import untrusted
+from tests.planning.crafted import CRAFTED, MODEL, PAGE, WEIGHTS, parts_of, zipped
+from tests.planning.outreach import columns, small
+from tests.training.mutations import mutated
+
+# One or two of each idea; all of them are in tests/exhaustive.
+CHOSEN = (
+    *("empty", "text", "an encrypted zip", "compressed", "parts that overlap", "half"),
+    *("one part more", "the page twice", "without the weights", "a size of four gigabytes", "a wrong checksum"),
+    *("planner.json: a deep list", "model.json: a deep object", "model.json: a number of a million digits"),
+    *("model.json: no UTF-8", "a page with more", "unknown parameters", "unknown keys of the config", "deep losses"),
+    *("a count that is negative", "a count that is huge", "a seed that is text", "ragged counts", "no counts"),
+    *("num_states that is huge", "numeric that is huge", "a network of no end", "a network too wide"),
+    *("an ensemble of ensembles", "levels without end", "minus three people", "rewards of NaN", "cuts beyond a float"),
+    *("half a letter", "weights of objects", "weights of a terabyte", "weights by a call", "weights of NaN"),
+    *("compressed weights", "columns of another model", "weights twice"),
+)
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory):
+    path = tmp_path_factory.mktemp("planner") / "model.armwise"
+    small().planner.save(path)
+    return parts_of(path.read_bytes())
+
+
+@pytest.fixture
+def empty_folder(tmp_path, monkeypatch):
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+@pytest.mark.parametrize("name", CHOSEN)
+def test_a_crafted_model_is_refused_in_one_sentence(parts, tmp_path, empty_folder, name):
+    path = tmp_path / "model.armwise"
+    path.write_bytes(CRAFTED[name](parts))
+    with pytest.raises(InvalidInputError, match=r"of this armwise|than this armwise") as caught:
+        aw.OutreachPlanner.load(path)
+    message = str(caught.value)
+    assert message.startswith(str(path))
+    assert message.count(str(tmp_path)) == 1
+    assert len(message) < 600
+    assert message.isprintable()
+    assert list(empty_folder.iterdir()) == []
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["model.armwise", "temporary"]
+
+
+@pytest.mark.parametrize("part", [PAGE, MODEL, WEIGHTS])
+def test_a_part_that_swells_is_refused_before_it_is_inflated(parts, tmp_path, part):
+    path = tmp_path / "model.armwise"
+    path.write_bytes(zipped(parts | {part: bytes(2**24)}, compression=8))
+    tracemalloc.start()
+    with pytest.raises(InvalidInputError, match="compressed"):
+        aw.OutreachPlanner.load(path)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**22
+
+
+def test_a_file_of_any_size_is_refused_before_it_is_read(tmp_path):
+    path = tmp_path / "model.armwise"
+    with path.open("wb") as stream:
+        stream.truncate(untrusted.MOST_BYTES + 1)
+    with pytest.raises(InvalidInputError, match=r"model.armwise cannot be read: It is larger than 268,435,456 bytes"):
+        aw.OutreachPlanner.load(path)
+
+
+def test_a_model_that_cannot_be_read_is_not_called_damaged(tmp_path, monkeypatch):
+    path = tmp_path / "model.armwise"
+    path.write_bytes(b"whatever")
+
+    def refuse(*_):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(untrusted, "read_file", refuse)  # root may read anything
+    with pytest.raises(InvalidInputError, match=r"model.armwise cannot be read: Permission denied. Check") as caught:
+        aw.OutreachPlanner.load(path)
+    assert "damaged" not in str(caught.value)
+
+
+def test_changed_pages_are_refused_or_plan(parts, tmp_path):
+    try_changes(parts, tmp_path, seed=1, number=60)
+
+
+def try_changes(parts, folder, seed, number):
+    """Load planners with random changes in their pages; those that are accepted must plan."""
+    case, path, said = small(), folder / "model.armwise", []
+    for trial in range(number):
+        rng = np.random.default_rng([seed, trial])
+        part = (PAGE, MODEL)[trial % 2]
+        path.write_bytes(zipped(parts | {part: json.dumps(mutated(json.loads(parts[part]), rng)).encode()}))
+        try:
+            planner = aw.OutreachPlanner.load(path)
+            planner.plan(case.people, budget=9, **columns())
+        except InvalidInputError as error:
+            said.append(str(error))
+    assert [each for each in said if str(path) not in each and "column" not in each] == []
+    assert len(said) > number / 2
