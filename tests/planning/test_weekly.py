@@ -14,7 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from armwise.cli import app
-from armwise.errors import ExitCode
+from armwise.data import Encoder
+from armwise.errors import ExitCode, InvalidInputError
 from armwise.planning import (
     Evaluation,
     OutreachPlanner,
@@ -23,7 +24,8 @@ from armwise.planning import (
     init_programme,
     load_programme,
 )
-from armwise.planning.weekly import ID
+from armwise.planning.weekly import ID, check_same_features
+from tests.planning.small import write_programme
 
 # One thread, as in a small machine; and a plain terminal.
 ONE_THREAD = {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false", "POLARS_MAX_THREADS": "1", "NO_COLOR": "1"}
@@ -272,3 +274,26 @@ def test_an_outage_stops_a_plan_unless_it_is_wanted(programme):
     assert result.exit_code == ExitCode.OK
     assert "2 weeks ago" in result.stdout
     assert "last week" not in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ('"schooling", ', "", "'schooling' (no longer in the settings)"),
+        ('"schooling", ', '"schooling", "district", ', "'district' (new in the settings)"),
+    ],
+)
+def test_features_changed_after_fit_are_named(programme, old, new, told):
+    text = programme.read_text()
+    assert old in text
+    programme.write_text(text.replace(old, new, 1))
+    result = run("plan", programme)
+    assert result.exit_code == ExitCode.INVALID_INPUT
+    assert f"fitted with other features than programme.toml names: {told}. Run 'armwise fit' again" in result.stderr
+
+
+def test_a_feature_that_changed_its_kind_is_named(tmp_path):
+    data = load_programme(write_programme(tmp_path))
+    check_same_features(Encoder.fit(data.features, categorical=["language"], numeric=["age"]), data)
+    with pytest.raises(InvalidInputError, match=r"'age' \(a number then and a category now, or the reverse\)"):
+        check_same_features(Encoder.fit(data.features, categorical=["language", "age"], numeric=[]), data)

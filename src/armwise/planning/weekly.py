@@ -7,7 +7,8 @@ import jax
 import numpy as np
 import polars as pl
 
-from armwise.data import Trajectories
+from armwise.data import Encoder, Trajectories
+from armwise.data.columns import Numbers
 from armwise.errors import InvalidInputError
 from armwise.planning.call_list import Plan
 from armwise.planning.check import ProgrammeData, load_programme, load_with_findings
@@ -202,6 +203,7 @@ def _plan(planner: OutreachPlanner, data: ProgrammeData) -> Plan:
             f"The model was learned with {planner.problem_.num_states} states, and the programme has {states}. Run "
             "'armwise fit' again."
         )
+    check_same_features(planner.encoder_, data)
     return planner.plan(
         table_of(data),
         data.last_states,
@@ -218,6 +220,26 @@ def _plan(planner: OutreachPlanner, data: ProgrammeData) -> Plan:
         min_observed=rules.min_observed,
         step_name=step_name(data.programme.time),
     )
+
+
+def check_same_features(encoder: Encoder, data: ProgrammeData) -> None:
+    """Refuse a model that was fitted with other features than the programme now names."""
+    numbers = data.programme.beneficiaries.numbers
+    fitted = {column.name: isinstance(column, Numbers) for column in encoder.columns}
+    before, now = {*fitted, *encoder.dropped}, set(data.features.columns)
+    changes = {
+        "no longer in the settings": before - now,
+        "new in the settings": now - before,
+        "a number then and a category now, or the reverse": {
+            name for name in now & set(fitted) if fitted[name] != (name in numbers)
+        },
+    }
+    told = [f"{', '.join(map(repr, sorted(names)))} ({what})" for what, names in changes.items() if names]
+    if told:
+        raise InvalidInputError(
+            f"The model was fitted with other features than programme.toml names: {'; '.join(told)}. Run 'armwise fit' "
+            "again, or take the change back."
+        )
 
 
 def step_name(time: Time) -> str:
