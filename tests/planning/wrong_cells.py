@@ -242,6 +242,7 @@ OTHERS = [
     edit("status unknown", VISITS, "2024-01-05,delivered", "2024-01-05,perhaps", "status-unknown", 2, "'perhaps'"),
     edit("age in words", PEOPLE, ",31,", ",thirty,", "feature-number", 3, "'thirty'"),
     edit("age of nan", PEOPLE, ",31,", ",NaN,", "feature-number", 3, "'NaN'"),
+    edit("an error as a category", PEOPLE, "urdu", "#N/A", "feature-error", 3, "formula"),
     edit("no group", PEOPLE, "urdu,south", "urdu,", "group-empty", 3),
     edit("group without a budget", PEOPLE, "urdu,south", "urdu,west", "group-without-budget", 3, "'west'"),
     edit("opt-out with a hyphen", PEOPLE, "Opted out", "opted-out", "never-call-unknown", 4, "'opted-out'"),

@@ -6,7 +6,7 @@ import polars as pl
 
 from armwise.planning.dates import to_days
 from armwise.planning.findings import Findings, Table
-from armwise.planning.numbers import note_bad_numbers, to_numbers
+from armwise.planning.numbers import ERRORS, note_bad_numbers, to_numbers
 from armwise.planning.programme import Time
 
 PLACEHOLDERS = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "--", "?", "unknown", "#ref!", "#value!")
@@ -21,7 +21,7 @@ def check_ids(table: Table, findings: Findings) -> None:
         "id-spaces": ids.str.contains(r"^\s|\s$") & (ids.str.strip_chars() != ""),
         "id-scientific": ids.str.contains(r"^[+-]?\d+([.,]\d+)?[eE]\+?\d+$"),
         "id-decimal": ids.str.contains(r"^\d+[.,]0+$"),
-        "id-placeholder": ids.str.to_lowercase().is_in(PLACEHOLDERS),
+        "id-placeholder": ids.str.to_lowercase().is_in(PLACEHOLDERS) | ids.str.contains(ERRORS),
         # Control and formatting characters, and the mark that stands for a byte nobody could read.
         "id-characters": ids.str.contains(r"[\p{Cc}\p{Cf}\x{FFFD}]"),
     }

@@ -72,6 +72,16 @@ KINDS = {
     "id-placeholder": Kind("The id stands for a missing value.", CORRECT_ROW),
     "id-characters": Kind("The id contains invisible or broken characters.", "Type it again, in all files alike."),
     "id-duplicate": Kind("The id occurs twice among the beneficiaries.", "Keep one row for each person."),
+    "id-composed": Kind(
+        "Accents of the id are separate characters; it is read with composed ones (Unicode's form NFC).",
+        "Nothing, if meant: the ids of all files are read alike. Or write it again in composed form.",
+        Severity.WARNING,
+    ),
+    "id-similar": Kind(
+        "Two ids differ only in capitals or in letters that look alike, so they seem to be one person.",
+        "Check whether they are. If so, keep one row and write the id alike in all files.",
+        Severity.WARNING,
+    ),
     "id-unknown": Kind("The id is not among the beneficiaries.", "Add the person there, or correct the id."),
     # time
     "date-empty": Kind("The date is empty.", CORRECT_ROW),
@@ -141,6 +151,9 @@ KINDS = {
     "intervention-repeated": Kind("The same call is listed twice and counts once.", "Check.", Severity.WARNING),
     # beneficiaries
     "feature-number": Kind("This is not a number.", "Correct it, leave it empty, or list the column as a category."),
+    "feature-error": Kind(
+        "This is a spreadsheet's error, not a value.", "Correct its formula, or leave the cell empty."
+    ),
     "feature-constant": Kind("Everyone has the same value, so it explains nothing.", "Drop it.", Severity.WARNING),
     "feature-names": Kind(
         "Most people have a value that nobody else has, as with names and telephone numbers.",

@@ -11,7 +11,8 @@ from armwise.planning.programme import Source
 ARABIC_DECIMAL = "\u066b"
 # A point or a comma in such a number may be either mark, so it is asked about, not guessed.
 THOUSANDS = r"^[+-]?[0-9]{1,3}[.,][0-9]{3}$"
-ERRORS = r"^#(DIV/0!|N/A|NAME\?|NULL!|NUM!|REF!|VALUE!|SPILL!|CALC!|FIELD!|BLOCKED!|GETTING_DATA)$"
+# In the words of any language: #DIV/0!, #WERT!, #NAME?, #N/A.
+ERRORS = r"^#([\p{L}/¡]+0?[!?]|N/[AD]|NV|YOK|GETTING_DATA)$"
 SPREADSHEET_ERROR = "This is a spreadsheet's error: correct its formula, or leave the cell empty."
 
 

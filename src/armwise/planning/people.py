@@ -7,8 +7,9 @@ import polars as pl
 
 from armwise.planning.cells import check_ids, to_steps_or_days
 from armwise.planning.findings import Findings, Table
+from armwise.planning.identities import note_similar
 from armwise.planning.never_call import read_exclusions
-from armwise.planning.numbers import note_bad_numbers, to_numbers
+from armwise.planning.numbers import ERRORS, note_bad_numbers, to_numbers
 from armwise.planning.personal import is_personal
 from armwise.planning.programme import BeneficiariesTable, Budget, Rules, Time
 from armwise.planning.tables import read_table
@@ -51,6 +52,7 @@ def read_people(
     check_ids(table, findings)
     ids = table[section.id]
     findings.rows("id-duplicate", table, section.id, ids.is_not_null() & ids.is_duplicated() & ~ids.is_first_distinct())
+    note_similar(table, findings)
     people = pl.DataFrame(
         [
             ids.alias("id"),
@@ -91,6 +93,8 @@ def _features(table: Table, section: BeneficiariesTable, findings: Findings) -> 
             note_bad_numbers("feature-number", table, name, table[name].is_not_null() & numbers.is_null(), findings)
             columns.append(numbers.alias(f"feature {name}"))
     words = [name for name in section.categories if name in table.frame.columns and name not in section.numbers]
+    for name in words:
+        findings.rows("feature-error", table, name, table[name].str.contains(ERRORS), once_per_value=True)
     columns += [table[name].alias(f"feature {name}") for name in words]
     for column in columns:
         _note_useless(table, column, findings)
@@ -110,9 +114,10 @@ def _groups(table: Table, budget: Budget, programme: str, findings: Findings) ->
     if budget.group is None or budget.group not in table.frame.columns:
         return []
     groups, known = table[budget.group], [name for name, _ in budget.per_group]
-    findings.rows("group-empty", table, budget.group, groups.is_null())
+    no_group = groups.is_null() | groups.str.contains(ERRORS)
+    findings.rows("group-empty", table, budget.group, no_group)
     if known:
-        unknown = groups.is_not_null() & ~groups.is_in(known)
+        unknown = ~no_group & ~groups.is_in(known)
         findings.rows("group-without-budget", table, budget.group, unknown, once_per_value=True)
     present = set(groups.drop_nulls().unique().to_list())
     for name in known:

@@ -8,11 +8,12 @@ import polars as pl
 from armwise.data import discretise
 from armwise.planning.cells import check_ids, to_flags, to_seconds, to_states, to_steps_or_days
 from armwise.planning.findings import MOST_SHOWN, Findings, Table
+from armwise.planning.identities import find_similar
 from armwise.planning.people import People
 from armwise.planning.programme import EngagementTable, InterventionsTable, Source, Time
 from armwise.planning.tables import read_table
 
-MAKE_AGREE = "Make zeros, spaces and capitals agree in both files; add persons who are missing to the beneficiaries."
+MAKE_AGREE = "Write the id alike in both files: zeros, spaces, capitals, letters. Add people who are missing there."
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,12 +109,11 @@ def _places(table: Table, people: People | None, findings: Findings) -> pl.Serie
 
 
 def _note_unknown(table: Table, ids: pl.Series, places: pl.Series, people: People, findings: Findings) -> None:
-    """Note ids nobody has; where only zeros or capitals differ, say whose they seem to be."""
+    """Note ids nobody has; where only zeros, capitals or looks differ, say whose they seem to be."""
     unknown = (places.is_null() & ids.is_not_null() & (ids.str.strip_chars() != "")).arg_true()
     if not len(unknown):
         return
-    plain = dict(zip(_plain(people.ids).to_list(), people.ids.to_list(), strict=True))
-    near = [plain.get(each) for each in _plain(ids.gather(unknown.head(MOST_SHOWN))).to_list()]
+    near = find_similar(ids.gather(unknown.head(MOST_SHOWN)), people.ids)
     remedy = MAKE_AGREE if any(near) else None
     for number, (place, other) in enumerate(zip(unknown, near, strict=False)):
         findings.add(
@@ -126,7 +126,3 @@ def _note_unknown(table: Table, ids: pl.Series, places: pl.Series, people: Peopl
             remedy=remedy,
             count=len(unknown) - len(near) + 1 if number == 0 else 1,
         )
-
-
-def _plain(ids: pl.Series) -> pl.Series:
-    return ids.str.strip_chars().str.to_lowercase().str.strip_chars_start("0").str.replace(r"\.0+$", "")

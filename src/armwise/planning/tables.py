@@ -13,7 +13,9 @@ import numpy as np
 import polars as pl
 
 from armwise.planning.csv_file import MOST_TITLE_ROWS, RawTable, note_header_below, read_csv
+from armwise.planning.excel_errors import errors_as_text
 from armwise.planning.findings import Findings, Table
+from armwise.planning.identities import normalise_ids
 from armwise.planning.programme import Source
 
 EXCEL = (".xlsx", ".xlsm", ".xls")
@@ -42,7 +44,7 @@ def read_table(source: Source, id_column: str, columns: tuple[str, ...], finding
     _check_columns(source, table.header, wanted, findings)
     if id_column not in table.header:
         return None
-    return _sound_rows(source, table, id_column)
+    return normalise_ids(_sound_rows(source, table, id_column), findings)
 
 
 def _sound_rows(source: Source, table: RawTable, id_column: str) -> Table:
@@ -155,7 +157,7 @@ def _as_text(source: Source, column: pl.Series, findings: Findings) -> pl.Series
 def _read_excel(source: Source, raw: bytes, wanted: tuple[str, ...], findings: Findings) -> RawTable | None:
     try:
         with _panics_unprinted():
-            book = fastexcel.read_excel(raw)
+            book = fastexcel.read_excel(errors_as_text(raw))
             sheet = _choose_sheet(source, book.sheet_names, findings)
             if sheet is None:
                 return None
