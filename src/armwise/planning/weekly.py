@@ -1,5 +1,6 @@
 """The weekly job on a programme.toml: fit, evaluate, plan, explain, each one call."""
 
+import dataclasses
 from pathlib import Path
 from typing import NamedTuple
 
@@ -240,6 +241,12 @@ def check_same_features(encoder: Encoder, data: ProgrammeData) -> None:
             f"The model was fitted with other features than programme.toml names: {'; '.join(told)}. Run 'armwise fit' "
             "again, or take the change back."
         )
+
+
+def rank_everyone(planner: OutreachPlanner, data: ProgrammeData) -> Plan:
+    """The plan without limits of budgets: everyone who may be called, in order."""
+    budget = dataclasses.replace(data.programme.budget, total=len(data.ids), per_group=())
+    return _plan(planner, dataclasses.replace(data, programme=dataclasses.replace(data.programme, budget=budget)))
 
 
 def step_name(time: Time) -> str:

@@ -16,8 +16,10 @@ from armwise.planning.intervals import wilson
 from armwise.planning.judging import Evaluation, PolicyQuality
 from armwise.planning.kinds import Severity
 from armwise.planning.manifest import Input, Manifest
+from armwise.planning.report.closeness import Closeness
+from armwise.planning.report.effect import Effect
 from armwise.planning.report.equity import make_groupings
-from armwise.planning.report.facts import Facts
+from armwise.planning.report.facts import Facts, make_background
 from armwise.planning.report.forecast import Course, Forecast
 from armwise.planning.rules import CallRules
 
@@ -31,7 +33,13 @@ def sample_data(folder):
 
 
 def make_assessment(**changes):
-    policies = (PolicyQuality("armwise", 0.5, 0.1, 2.0, 1.0), PolicyQuality("random", 0.2, float("nan"), 1.0, 1.0))
+    policies = (
+        PolicyQuality("armwise", 0.5, 0.1, 2.0, 1.0, 0.0, 0.0),
+        PolicyQuality("random", 0.2, float("nan"), 1.0, 1.0),
+        PolicyQuality("least likely to engage", 0.48, 0.1, 1.9, 1.0, 0.1, 0.2),
+        PolicyQuality("disengaged first", 0.4, 0.1, 1.5, 1.0, 0.5, 0.1),
+        PolicyQuality("round robin", 0.6, 0.1, 2.5, 1.0, -0.5, 0.1),
+    )
     bins = (Bin(0.2, wilson(5, 30), 30), Bin(0.8, wilson(20, 25), 25))
     kept = Assessment(
         inputs={"settings": Input("programme.toml", "ab")},
@@ -89,5 +97,38 @@ def make_facts(data, **changes):
         quality=quality,
         findings=Report((finding,), (Total("outage", Severity.WARNING, "f.csv", ATTACK, "What.", "Do this.", 1),)),
         num_learned_from=300,
+        effect=Effect(60, 0.2, 0.05),
+        closeness=Closeness(200, 0, 1, 0.58, 0.2),
+        background=make_background(data, calls),
     )
     return facts._replace(**changes)
+
+
+def make_full_list(data, num_calls=42):
+    """Facts as the demonstration's: the same number of calls for each district, with different pasts."""
+    facts = make_facts(data)
+    rng, size = np.random.default_rng(0), num_calls
+    districts = sorted(data.groups.unique().to_list())
+    chosen = [
+        identity for name in districts for identity in data.ids.filter(data.groups == name)[: size // len(districts)]
+    ]
+    order = rng.permutation(size)
+    calls = pl.DataFrame(
+        {
+            "id": [chosen[place] for place in order],
+            "rank": range(1, size + 1),
+            "group": [districts[place // (size // len(districts))] for place in order],
+            "state": rng.integers(0, 2, size),
+            "index": np.linspace(0.6, 0.2, size),
+            "expected_gain": np.linspace(0.7, 0.1, size),
+            "reason": ["not shown"] * size,
+        }
+    )
+    background = make_background(data, calls).with_columns(
+        since_observed=pl.Series(rng.integers(1, 13, size)),
+        num_calls=pl.Series(rng.integers(0, 4, size)),
+        since_call=pl.Series(rng.integers(1, 13, size)),
+    )
+    summary = dataclasses.replace(facts.plan.summary, num_calls=size, budget=size)
+    plan = Plan(calls, summary, CallRules(size), lambda identity: calls)
+    return facts._replace(plan=plan, background=background, groupings=make_groupings(data, chosen, 10))

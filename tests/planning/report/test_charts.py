@@ -61,6 +61,34 @@ def test_higher_shares_are_drawn_higher():
     assert heights[1] < heights[0]
 
 
+@pytest.mark.parametrize("values", [(0.55, 0.6), (0.9, 0.901), (0.02, 0.01)])
+def test_the_axis_of_shares_starts_at_0_so_that_two_points_are_no_cliff(values):
+    chart = line_chart("c", "title", [Series("a", values)], "x", "y")
+    labels = re.findall(r'text-anchor="end"[^>]*>([\d.]+)%<', chart)
+    assert labels[0] == "0"
+    last = re.findall(r'points="([^"]+)" class="line', chart)[-1]
+    heights = [float(pair.split(",")[1]) for pair in last.split()]
+    # The drawn change is the change itself, on an axis of at least 10 %.
+    assert abs(heights[0] - heights[1]) <= 204 * abs(values[0] - values[1]) / max(0.1, *values) + 0.2
+
+
+def test_gridlines_of_rows_stay_clear_of_their_labels():
+    chart = row_chart("c", "title", [Row("a", (Point(0.2, 0.1, 0.3),)), Row("b", (Point(0, 0, 1),))], ("one",))
+    labels = [float(y) for y in re.findall(r'y="([\d.]+)" text-anchor="start" class="label"', chart)]
+    lines = re.findall(r'y1="([\d.]+)" y2="([\d.]+)" class="grid', chart)
+    assert len(labels) == 2
+    # 16 units are the largest letters of the page; they reach 4 below the line that they stand on.
+    assert not [1 for y in labels for top, bottom in lines if float(top) < y + 4 and float(bottom) > y - 13]
+
+
+def test_what_lies_on_either_side_of_0_is_said():
+    chart = row_chart("c", "title", [Row("a", (Point(1, -1, 3),))], ("one",), "{:+.3g}", ends=("worse", "better"))
+    assert ">worse<" in chart
+    assert ">better<" in chart
+    assert ">0<" in chart
+    assert chart.count("grid zero") == 1
+
+
 def test_rows_draw_points_and_intervals_but_not_what_is_unknown():
     unknown = math.nan
     rows = [Row("a", (Point(0.5, 0.4, 0.6), None)), Row("b", (Point(unknown, unknown, unknown), Point(0.1, 0, 0.2)))]

@@ -37,6 +37,15 @@ def test_the_numbers_are_those_of_a_plain_count(data):
             assert group.call_rate.low <= len(mine) / len(rows) <= group.call_rate.high
 
 
+def test_those_who_may_be_called_are_counted_in_their_group(data):
+    district = make_groupings(data, [], 1, eligible=data.ids[:100])[0]
+    for group in district.groups:
+        assert group.num_may == sum(value == group.name for value in data.groups[:100])
+    assert [group.num_may for group in make_groupings(data, [], 1)[0].groups] == [
+        group.num_people for group in district.groups
+    ]
+
+
 def test_people_never_observed_count_in_no_need(data):
     nobody = dataclasses.replace(data, last_states=data.last_states * 0 - 1)
     for group in make_groupings(nobody, [], 1)[0].groups:

@@ -13,6 +13,8 @@ from armwise.planning.report.markup import Markup, join, tag
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 400, 52, 22, 12, 44
 LONGEST_LABEL = 44
+# An axis reaches at least this far, so that tiny values stay tiny.
+LEAST_TOP = 0.1
 # At most so many series are told apart by class "series-0" and on.
 SHAPES = ("circle", "square", "diamond", "triangle")
 
@@ -53,10 +55,9 @@ class Scale(NamedTuple):
 
 
 def line_chart(name: str, title: str, series: Sequence[Series], x_title: str, y_title: str) -> Markup:
-    """Shares over steps, the first value at step 0."""
+    """Shares over steps, the first value at step 0. The axis starts at 0: no small change looks like a cliff."""
     height, steps = 260, len(series[0].values) - 1
-    values = [value for each in series for value in each.values]
-    ticks = nice_ticks(min(values), max(values))
+    ticks = nice_ticks(0.0, max(LEAST_TOP, *(value for each in series for value in each.values)))
     x, y = Scale(0, max(1, steps), LEFT, WIDTH - RIGHT), Scale(ticks[0], ticks[-1], height - BOTTOM, TOP)
     every = max(1, -(-steps // 6))
     parts = [_grid(y, ticks, [f"{100 * tick:.{_digits(ticks)}f}%" for tick in ticks])]
@@ -69,24 +70,37 @@ def line_chart(name: str, title: str, series: Sequence[Series], x_title: str, y_
     return _figure(name, title, f"{y_title} by {x_title}: {ends}.", height, parts, [each.name for each in series], True)
 
 
-def row_chart(name: str, title: str, rows: Sequence[Row], series: Sequence[str], form: str = "{:.0%}") -> Markup:
-    """For each row, its label and under it a mark for each series, with intervals where they are not empty."""
-    step, foot = 26 + 12 * len(series), 26
+def row_chart(
+    name: str,
+    title: str,
+    rows: Sequence[Row],
+    series: Sequence[str],
+    form: str = "{:.0%}",
+    ends: tuple[str, str] | None = None,
+) -> Markup:
+    """For each row, its label and under it a mark for each series, with intervals where they are not empty.
+
+    The axis always holds 0. Gridlines are drawn behind the marks only, so that they cross no label. ``ends`` says what
+    lies to the left and to the right of 0.
+    """
+    step, foot = 24 + 11 * len(series), 26 if ends is None else 46
     height = TOP + step * len(rows) + foot
     points = [point for row in rows for point in row.points if point is not None]
     known = [edge for point in points for edge in point if not math.isnan(edge)]
-    ticks = nice_ticks(min([0.0, *known]), max([1e-9, *known]))
-    x = Scale(ticks[0], ticks[-1], 14, WIDTH - 22)
-    parts: list[Markup] = []
-    for tick in ticks:
-        parts.append(tag("line", x1=x(tick), x2=x(tick), y1=TOP, y2=height - foot, class_="grid"))
-        parts.append(_text(x(tick), height - 8, form.format(tick), "middle"))
+    ticks = nice_ticks(min([0.0, *known]), max([LEAST_TOP, *known]))
+    x = Scale(ticks[0], ticks[-1], 18, WIDTH - 24)
+    # 0 has no sign.
+    labels = [form.format(tick) if tick else form.format(0).lstrip("+") for tick in ticks]
+    parts = [_text(x(tick), height - foot + 18, label, "middle") for tick, label in zip(ticks, labels, strict=True)]
+    if ends is not None:
+        parts += [_text(2, height - 6, ends[0], "start"), _text(WIDTH - 2, height - 6, ends[1], "end")]
     for place, row in enumerate(rows):
         top = TOP + step * place
+        parts += [_behind(x(tick), top + 17, top + step - 2, tick == 0) for tick in ticks]
         parts.append(_text(2, top + 12, _short(row.label), "start", "label"))
         for number, point in enumerate(row.points):
             if point is not None and not math.isnan(point.value):
-                parts += _mark(x, point, top + 25 + 12 * number, number)
+                parts += _mark(x, point, top + 24 + 11 * number, number)
     described = "; ".join(_describe(row, series, form) for row in rows)
     return _figure(name, title, f"{described}.", height, parts, series if len(series) > 1 else (), False)
 
@@ -127,7 +141,7 @@ def column_chart(
 
 def agreement_chart(name: str, title: str, points: Sequence[tuple[Number, Point]], x_title: str) -> Markup:
     """Observed shares with intervals over predicted ones, and the line on which the two are equal."""
-    height = 330
+    height = 290
     x, y = Scale(0, 1, LEFT, WIDTH - RIGHT), Scale(0, 1, height - BOTTOM, TOP)
     ticks = [0.0, 0.25, 0.5, 0.75, 1.0]
     parts = [_grid(y, ticks, [f"{tick:.0%}" for tick in ticks])]
@@ -166,13 +180,14 @@ def _figure(
     words = (tag("title", title, id=f"{name}-title"), tag("desc", described, id=f"{name}-desc"))
     labelled = {"role": "img", "aria_labelledby": f"{name}-title {name}-desc"}
     drawing = tag("svg", *words, *parts, viewBox=f"0 0 {WIDTH} {height}", **labelled)
-    legend = [_legend(place, each, lines) for place, each in enumerate(series)]
+    legend = [legend_entry(place, each, lines) for place, each in enumerate(series)]
     return tag(
         "figure", tag("figcaption", title), tag("ul", *legend, class_="legend") if legend else None, drawing, id=name
     )
 
 
-def _legend(place: int, name: str, lines: bool) -> Markup:
+def legend_entry(place: int, name: str, lines: bool = False) -> Markup:
+    """The sign of a series, and its name."""
     line = tag("polyline", points="1,7 27,7", class_=f"line series-{place}")
     mark = line if lines else _shape(SHAPES[place % len(SHAPES)], 14, 7, f"mark series-{place}")
     return tag("li", tag("svg", mark, viewBox="0 0 28 14", aria_hidden="true"), " ", name)
@@ -188,6 +203,10 @@ def _grid(y: Scale, ticks: Sequence[Number], labels: Sequence[str]) -> Markup:
 def _x_title(height: Number, title: str) -> Markup:
     """What is up the chart is said in its caption: upright it would be narrow, on its side hard to read."""
     return _text((LEFT + WIDTH - RIGHT) / 2, height - 8, title, "middle")
+
+
+def _behind(x: Number, top: Number, bottom: Number, is_zero: bool) -> Markup:
+    return tag("line", x1=x, x2=x, y1=top, y2=bottom, class_="grid zero" if is_zero else "grid")
 
 
 def _mark(x: Scale, point: Point, y: Number, number: int) -> list[Markup]:

@@ -23,6 +23,7 @@ class Group(NamedTuple):
         num_known: of them, those who were ever observed.
         num_low: of these, those who were in the lowest state when last observed.
         num_calls: on the list.
+        num_may: whom no rule keeps from being called.
         share_of_people: of everyone.
         need: the share of its observed people in the lowest state.
         share_of_need: of everyone in the lowest state.
@@ -35,6 +36,7 @@ class Group(NamedTuple):
     num_known: int
     num_low: int
     num_calls: int
+    num_may: int
     share_of_people: float
     need: Share
     share_of_need: Share
@@ -58,13 +60,16 @@ class Grouping(NamedTuple):
     num_hidden_people: int
 
 
-def make_groupings(data: ProgrammeData, called: Iterable[str], smallest: int) -> tuple[Grouping, ...]:
+def make_groupings(
+    data: ProgrammeData, called: Iterable[str], smallest: int, eligible: Iterable[str] | None = None
+) -> tuple[Grouping, ...]:
     """The programme's own groups, then every category of at most ``MOST_GROUPS`` values.
 
     Args:
         data: the programme's.
         called: the ids on the list.
         smallest: groups of fewer people are not shown.
+        eligible: the ids of those who may be called; by default everyone's.
     """
     columns = [] if data.groups is None else [data.groups.alias(data.programme.budget.group or "group")]
     named = {column.name for column in columns}
@@ -72,10 +77,15 @@ def make_groupings(data: ProgrammeData, called: Iterable[str], smallest: int) ->
     people = pl.DataFrame(
         {
             "state": np.asarray(data.last_states),
-            "called": data.ids.is_in(pl.Series(list(called), dtype=pl.String).implode()),
+            "called": _among(data.ids, called),
+            "may": _among(data.ids, data.ids if eligible is None else eligible),
         }
     )
     return tuple(_grouping(column, people, smallest) for column in columns if 1 < column.n_unique() <= MOST_GROUPS)
+
+
+def _among(ids: pl.Series, some: Iterable[str]) -> pl.Series:
+    return ids.is_in(pl.Series(list(some), dtype=pl.String).implode())
 
 
 def _grouping(column: pl.Series, people: pl.DataFrame, smallest: int) -> Grouping:
@@ -87,6 +97,7 @@ def _grouping(column: pl.Series, people: pl.DataFrame, smallest: int) -> Groupin
             num_known=(pl.col("state") >= 0).sum().cast(pl.Int64),
             num_low=(pl.col("state") == 0).sum().cast(pl.Int64),
             num_calls=pl.col("called").sum().cast(pl.Int64),
+            num_may=pl.col("may").sum().cast(pl.Int64),
         )
         .sort(["num_people", "name"], descending=[True, False])
     )

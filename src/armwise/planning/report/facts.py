@@ -2,14 +2,20 @@
 
 from typing import NamedTuple
 
+import numpy as np
+import polars as pl
+
+from armwise.data import transition_counts
 from armwise.planning.assessment import Assessment, table_inputs
 from armwise.planning.call_list import Plan
-from armwise.planning.check import DataQuality
+from armwise.planning.check import DataQuality, ProgrammeData
 from armwise.planning.findings import Report
 from armwise.planning.manifest import Manifest
+from armwise.planning.report.closeness import Closeness, measure_closeness
+from armwise.planning.report.effect import Effect, pooled_effect
 from armwise.planning.report.equity import Grouping, make_groupings
 from armwise.planning.report.forecast import Forecast, make_forecast
-from armwise.planning.weekly import Prepared, step_name
+from armwise.planning.weekly import Prepared, rank_everyone, step_name
 
 SMALLEST_GROUP = 10
 
@@ -31,6 +37,9 @@ class Facts(NamedTuple):
         quality: of the data.
         findings: of the check of the files.
         num_learned_from: people that the model learned from.
+        effect: what followed calls in the history.
+        closeness: of the list to the people whom it leaves out.
+        background: for each person on the list: id, since_observed, num_calls, since_call.
     """
 
     name: str
@@ -46,6 +55,9 @@ class Facts(NamedTuple):
     quality: DataQuality
     findings: Report
     num_learned_from: int
+    effect: Effect
+    closeness: Closeness
+    background: pl.DataFrame
 
     @property
     def planned_step(self) -> str:
@@ -67,7 +79,7 @@ def collect(prepared: Prepared, assessment: Assessment | None, smallest_group: i
         smallest_group: groups of fewer people are not shown.
     """
     planner, data, findings, planned = prepared
-    called = planned.plan.calls["id"].to_list()
+    calls, everyone = planned.plan.calls, rank_everyone(planner, data).calls
     return Facts(
         name=data.programme.name,
         step=step_name(data.programme.time),
@@ -75,11 +87,34 @@ def collect(prepared: Prepared, assessment: Assessment | None, smallest_group: i
         plan=planned.plan,
         manifest=planned.manifest,
         forecast=make_forecast(planner, data),
-        groupings=make_groupings(data, called, smallest_group),
+        groupings=make_groupings(data, calls["id"], smallest_group, everyone["id"]),
         smallest_group=smallest_group,
         assessment=assessment,
         is_current=assessment is not None and dict(assessment.inputs) == table_inputs(data.programme),
         quality=data.quality,
         findings=findings,
         num_learned_from=int(planner.metrics_["num_people"]),
+        effect=pooled_effect(np.asarray(transition_counts(data.trajectories)), np.asarray(planner.problem_.rewards)),
+        closeness=measure_closeness(calls, everyone, _rivals(data)),
+        background=make_background(data, calls),
     )
+
+
+def make_background(data: ProgrammeData, calls: pl.DataFrame) -> pl.DataFrame:
+    """What is known of those on the list beside what the list says; null where something never happened."""
+    everyone = pl.DataFrame(
+        {
+            "id": data.ids,
+            "since_observed": data.steps_since_observed,
+            "num_calls": data.num_calls,
+            "since_call": data.steps_since_call,
+        }
+    ).with_columns(pl.col("since_observed", "since_call").replace(-1, None))
+    return calls.select("id").join(everyone, on="id", how="left", maintain_order="left")
+
+
+def _rivals(data: ProgrammeData) -> pl.DataFrame | None:
+    """Who competes with whom for calls: people of the same group, where groups have budgets."""
+    if data.groups is None or not data.programme.budget.per_group:
+        return None
+    return pl.DataFrame({"id": data.ids, "group": data.groups})

@@ -9,7 +9,7 @@ from armwise.planning.intervals import Number
 
 VOID = ("meta", "br")
 UNKNOWN = "not known"
-# Longer text in a cell gets room, even where the table must then scroll.
+# Longer text in a cell gets room.
 LONG_TEXT = 30
 
 
@@ -48,20 +48,33 @@ def escape(text: str) -> str:
     return html.escape(visible, quote=True)
 
 
-def table(caption: str, header: tuple[str, ...], rows: Sequence[tuple[str, ...]], words: int = 1) -> Markup:
+def table(
+    caption: str,
+    header: tuple[str, ...],
+    rows: Sequence[tuple[str, ...]],
+    words: int = 1,
+    extra: tuple[int, ...] = (),
+) -> Markup:
     """A table with a caption; the first ``words`` columns are text and the others numbers, set to the right.
 
-    It scrolls by itself where the screen is too narrow for it.
+    Columns whose places are in ``extra`` are left out on a phone and on paper.
     """
 
     def cell(name: str, place: int, content: str) -> Markup:
         style = "number" if place >= words else "long" if len(content) > LONG_TEXT else None
+        if place in extra:
+            style = f"{style} extra" if style else "extra"
         return tag(name, content, class_=style, scope={"th": "col"}.get(name))
 
     head = tag("tr", *(cell("th", place, content) for place, content in enumerate(header)))
     body = [tag("tr", *(cell("td", place, content) for place, content in enumerate(row))) for row in rows]
     content = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *body))
     return tag("div", content, class_="scroll", tabindex=0, role="region", aria_label=caption)
+
+
+def fold(title: str, *children: str | None) -> Markup:
+    """What opens on a click; on paper, it is left out while it is closed."""
+    return tag("details", tag("summary", title), *children)
 
 
 def count(number: Number) -> str:

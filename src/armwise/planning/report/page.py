@@ -2,19 +2,24 @@
 
 from importlib import resources
 
+from armwise.planning.report.alarms import alarms_section
+from armwise.planning.report.calls import calls_section
+from armwise.planning.report.comparison import better_section
 from armwise.planning.report.facts import Facts
 from armwise.planning.report.markup import Markup, count, tag
-from armwise.planning.report.people import calls_section, equity_section, forecast_section
-from armwise.planning.report.trust import checks_section, data_section, losses_section
+from armwise.planning.report.people import equity_section, forecast_section
+from armwise.planning.report.trust import checks_section, data_section
 
 # Even if something on the page tried to, the browser would fetch and run nothing.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
+# What may be wrong comes first; the list comes after what speaks for it.
 SECTIONS = {
+    "alarms": ("Before you use this list", alarms_section),
+    "better": ("Is this better than simpler ways?", better_section),
     "calls": ("Whom to call, and why", calls_section),
     "forecast": ("What the calls are expected to bring", forecast_section),
     "equity": ("Who gets the calls", equity_section),
     "checks": ("Did predictions come true?", checks_section),
-    "worth": ("How the losses compare", losses_section),
     "data": ("How good the data are", data_section),
 }
 
@@ -40,49 +45,42 @@ def _head(facts: Facts) -> Markup:
 
 def _header(facts: Facts) -> Markup:
     simulated = "SIMULATED DATA. Nobody on this page is real; the numbers show how the report works, not what calls do."
-    links = [tag("li", tag("a", title, href=f"#{name}")) for name, (title, _) in SECTIONS.items()]
+    summary = facts.plan.summary
+    numbers = (
+        f"{count(summary.num_calls)} of {count(summary.budget)} possible calls for {facts.planned_step}; "
+        f"{count(summary.num_people)} people, {count(summary.num_eligible)} of whom may be called now."
+    )
     return tag(
         "header",
         tag("p", simulated, class_="banner") if facts.is_simulated else None,
         tag("h1", facts.name),
-        tag("p", f"Calls for {facts.planned_step}", class_="soft"),
-        tag("ul", *_tiles(facts), class_="tiles"),
-        tag("nav", tag("ul", *links), aria_label="Sections"),
-        tag(
-            "p",
-            "This page holds ids of people. Keep it where the call list is kept, and share it as carefully.",
-            class_="note",
-        ),
+        tag("p", numbers, class_="soft"),
     )
 
 
-def _tiles(facts: Facts) -> list[Markup]:
-    summary, courses = facts.plan.summary, facts.forecast.courses
-    steps = len(courses[0].engagement) - 1
-    over = f"engaged {facts.step}s gained over {steps} {facts.step}s"
-    numbers = [
-        (count(summary.num_calls), f"calls on the list, of {count(summary.budget)} possible"),
-        (
-            count(summary.num_people),
-            f"people in the programme, {count(summary.num_eligible)} of whom may be called now",
-        ),
-        (f"{round(courses[0].gained):+,}", f"{over}, expected with such lists"),
-        (f"{round(courses[1].gained):+,}", f"{over}, expected with as many calls at random"),
-    ]
-    return [tag("li", tag("b", number), " ", words) for number, words in numbers]
+def _contents() -> Markup:
+    """The links, after the alarms: those are to be read by everyone, whatever she looks for."""
+    links = [tag("li", tag("a", title, href=f"#{name}")) for name, (title, _) in SECTIONS.items()]
+    return tag("nav", tag("ul", *links), aria_label="Sections")
 
 
 def _sections(facts: Facts) -> list[Markup]:
-    return [
+    sections = [
         tag("section", tag("h2", title, id=f"{name}-heading"), make(facts), id=name, aria_labelledby=f"{name}-heading")
         for name, (title, make) in SECTIONS.items()
     ]
+    return [sections[0], _contents(), *sections[1:]]
 
 
 def _footer(facts: Facts) -> Markup:
     versions = ", ".join(f"{name} {number}" for name, number in facts.manifest.versions.items())
     return tag(
         "footer",
+        tag(
+            "p",
+            "This page holds ids of people. Keep it where the call list is kept, and share it as carefully.",
+            class_="note",
+        ),
         tag(
             "p",
             f"The model learned from {count(facts.num_learned_from)} people. Made with {versions}. The list's SHA-256 ",

@@ -1,0 +1,179 @@
+"""What a manager must know before using the list: everything that should make her doubt it, the gravest first."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from armwise.planning.kinds import Severity
+from armwise.planning.report.comparison import Verdict, judge_ways
+from armwise.planning.report.effect import FEWEST_CALLS
+from armwise.planning.report.equity import Group, Grouping
+from armwise.planning.report.facts import Facts
+from armwise.planning.report.markup import Markup, count, decimal, percent, tag
+
+# A group that lots would give at least so many calls gets none by chance in one of twenty lists.
+CALLS_BY_CHANCE = 3.0
+# The list is close to a lottery where its people gain less than so many times the average of all who may be called.
+LOTTERY = 1.1
+# The model is old where the programme has so many times the people that it learned from.
+GROWN = 1.25
+MOST_NAMED = 6
+
+
+class Alarm(NamedTuple):
+    """One reason for doubt: what is the case in a few words, what it means, and the section that says more."""
+
+    what: str
+    meaning: str
+    section: str
+
+
+def alarms_section(facts: Facts) -> Markup:
+    """All alarms in a box; or a line that says that there are none."""
+    alarms = find_alarms(facts)
+    if not alarms:
+        return tag("p", "Nothing alarming was found in the data, the list or its evaluation.", class_="calm")
+    items = [
+        tag("li", tag("strong", tag("a", alarm.what, href=f"#{alarm.section}")), " ", alarm.meaning) for alarm in alarms
+    ]
+    return tag("ul", *items, class_="alarms")
+
+
+def find_alarms(facts: Facts) -> list[Alarm]:
+    """Every reason for doubt, the gravest first."""
+    kinds = (_outages, _groups, _effect, _comparison, _lots, _without_gain, _old_model, _warnings)
+    return [alarm for find in kinds for alarm in find(facts)]
+
+
+def _outages(facts: Facts) -> Iterator[Alarm]:
+    quality, step = facts.quality, facts.step
+    if not quality.outages:
+        return
+    last = quality.num_steps - 1 in quality.outages
+    numbers = ", ".join(str(each + 1) for each in quality.outages)
+    meaning = f"Far fewer people than usual were reached in {step} {numbers} of the history. Ask why."
+    if last:
+        meaning += f" That includes the last {step}: who is engaged now is a guess."
+    yield Alarm(f"The call log has {'a gap' if len(quality.outages) == 1 else 'gaps'}.", meaning, "data")
+
+
+def _groups(facts: Facts) -> Iterator[Alarm]:
+    without = [(grouping, group) for grouping in facts.groupings for group in grouping.groups if _is_left_out(group)]
+    if not without or not facts.plan.summary.num_calls:
+        return
+    by_chance = [_name(*each) for each in without if not _is_beyond_chance(facts, each[1])]
+    beyond = [_name(*each) for each in without if _is_beyond_chance(facts, each[1])]
+    if beyond:
+        meaning = f"They have people who may be called, and chance does not explain it: {_few(beyond)}."
+        yield Alarm(f"{_groups_get(len(beyond))} no calls.", meaning, "equity")
+    if by_chance:
+        what = f"{_groups_get(len(by_chance))} no calls, which may be chance."
+        yield Alarm(what, f"A lottery would give so small a group few calls or none: {_few(by_chance)}.", "equity")
+
+
+def _is_left_out(group: Group) -> bool:
+    return group.num_calls == 0 and group.num_may > 0
+
+
+def _is_beyond_chance(facts: Facts, group: Group) -> bool:
+    summary = facts.plan.summary
+    return summary.num_calls * group.num_may / max(1, summary.num_eligible) >= CALLS_BY_CHANCE
+
+
+def _groups_get(number: int) -> str:
+    return "1 group gets" if number == 1 else f"{number} groups get"
+
+
+def _name(grouping: Grouping, group: Group) -> str:
+    return f"{grouping.column}: {group.name} ({count(group.num_people)} people)"
+
+
+def _few(names: list[str]) -> str:
+    more = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
+
+
+def _effect(facts: Facts) -> Iterator[Alarm]:
+    effect, step = facts.effect, facts.step
+    if effect.num_called < FEWEST_CALLS or effect.difference != effect.difference:
+        followed = f"Only {count(effect.num_called)} calls could be followed into the next {step}."
+        meaning = f"{followed} Who gains from a call is a guess."
+        yield Alarm("There are too few past calls to learn from.", meaning, "checks")
+    elif not effect.is_shown:
+        lower = effect.is_harmful
+        what = "After calls, fewer people were engaged." if lower else "The data do not show that calls help."
+        meaning = f"{_difference(facts)} " + (
+            "Do not trust the list before you know why." if lower else "That is within what chance explains."
+        )
+        yield Alarm(what, meaning, "checks")
+
+
+def _difference(facts: Facts) -> str:
+    effect = facts.effect
+    more = "more" if effect.difference >= 0 else "fewer"
+    who = "people engaged" if facts.num_states == 2 else "points of engagement"
+    return (
+        f"In the {facts.step} after {count(effect.num_called)} past calls there were "
+        f"{decimal(100 * abs(effect.difference), 1)} {more} {who} in 100 than without a call (± "
+        f"{decimal(200 * effect.error, 1)}), among people in the same state before."
+    )
+
+
+def _comparison(facts: Facts) -> Iterator[Alarm]:
+    if facts.assessment is None:
+        yield Alarm("Nobody has checked this model.", "No evaluation on people held back has been made yet.", "better")
+        return
+    judged = judge_ways(facts.assessment.evaluation)
+    worse = [each.name for each in judged if each.verdict == Verdict.WORSE]
+    unsure = [each.name for each in judged if each.verdict in (Verdict.SAME, Verdict.UNKNOWN)]
+    if worse:
+        yield Alarm("A simpler way did better.", f"In a simulation, better than armwise: {_few(worse)}.", "better")
+    if unsure:
+        what = f"armwise is not shown to be better than {'a simpler way' if len(unsure) == 1 else 'simpler ways'}."
+        yield Alarm(what, f"No clear difference in a simulation: {_few(unsure)}.", "better")
+    if not facts.is_current:
+        yield Alarm("The evaluation is old.", "Settings or tables have changed since it was made.", "better")
+
+
+def _lots(facts: Facts) -> Iterator[Alarm]:
+    """Nobody is left out where the budget is enough for all, and then the order does not matter."""
+    close, num_calls = facts.closeness, facts.plan.summary.num_calls
+    if not close.num_left or not num_calls:
+        return
+    if close.num_by_lot > 1:
+        meaning = "The model cannot tell them from people who are left out."
+        yield Alarm(f"{count(close.num_by_lot)} of {count(num_calls)} calls were drawn by lot.", meaning, "calls")
+    if close.everyone > 0 and close.listed < LOTTERY * close.everyone:
+        more = percent(max(0.0, close.listed / close.everyone - 1))
+        meaning = f"Its people are expected to gain only {more} more than the average person who may be called."
+        yield Alarm("The list is close to a lottery.", meaning, "calls")
+    elif 2 * close.num_close > num_calls:
+        calls = f"{count(close.num_close)} of {count(num_calls)} calls"
+        meaning = f"For {calls}, someone left out would gain almost as much."
+        yield Alarm("Much of the list could be exchanged.", meaning, "calls")
+
+
+def _without_gain(facts: Facts) -> Iterator[Alarm]:
+    summary = facts.plan.summary
+    if summary.num_without_gain:
+        people = "1 person is" if summary.num_without_gain == 1 else f"{count(summary.num_without_gain)} people are"
+        yield Alarm(f"{people} listed without an expected gain.", "There was budget left for them.", "calls")
+    if summary.unseen:
+        named = _few([f"{name} ({count(number)} people)" for name, number in summary.unseen.items()])
+        yield Alarm("The model has never seen some values.", f"It treats them as average: {named}. Fit again.", "data")
+
+
+def _old_model(facts: Facts) -> Iterator[Alarm]:
+    now, learned = facts.quality.num_people, facts.num_learned_from
+    if now >= GROWN * learned:
+        meaning = f"It learned from {count(learned)} people, and the programme has {count(now)} now. Fit again."
+        yield Alarm("The model is older than the data.", meaning, "checks")
+
+
+def _warnings(facts: Facts) -> Iterator[Alarm]:
+    """Outages have an alarm of their own."""
+    totals = [each for each in facts.findings.totals if each.severity == Severity.WARNING and each.kind != "outage"]
+    number = sum(total.count for total in totals)
+    if number:
+        files = ", ".join(sorted({total.file for total in totals}))
+        what = f"The check of the files has {count(number)} warning{'s' * (number != 1)}."
+        yield Alarm(what, f"They concern {files}.", "data")

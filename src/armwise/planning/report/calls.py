@@ -1,0 +1,129 @@
+"""The section of the list: who is called and why, one line a person, group by group."""
+
+from typing import Any
+
+import polars as pl
+
+from armwise.planning.call_list import state_word
+from armwise.planning.report.facts import Facts
+from armwise.planning.report.markup import Markup, count, decimal, fold, join, table, tag
+
+# A page of ten thousand rows is no page; the list itself is a file. Of each group, at most so many are shown.
+MOST_LISTED = 200
+# Longer lines than this are broken on paper.
+LONGEST_LINE = 96
+# Ids up to this long are never broken, not even on a phone.
+SHORT_ID = 16
+NO_GROUP = "no group"
+
+INDEX_IN_A_SENTENCE = (
+    "The index orders the list: it is the price at which a call to this person, now, would stop being worth making, so "
+    "the higher it is, the more this call changes."
+)
+
+
+def calls_section(facts: Facts) -> Markup:
+    """Who is on the list and why."""
+    reasons = why(facts)
+    shared = shared_reasons(reasons)
+    words = ["; ".join(part for part in parts if part not in shared) or "as everyone" for parts in reasons]
+    calls = facts.plan.calls.with_columns(pl.Series("why", words, dtype=pl.String))
+    return join(
+        tag(
+            "p",
+            "The most useful call comes first.",
+            f" Everyone on the list: {'; '.join(shared)}." if shared else None,
+        ),
+        *_sheets(facts, calls),
+        fold("What gain and index mean", tag("p", _gain_in_a_sentence(facts.step), " ", INDEX_IN_A_SENTENCE)),
+    )
+
+
+def _gain_in_a_sentence(step: str) -> str:
+    return (
+        f"The expected gain is how many more {step}s of engagement the call is expected to bring if nobody calls "
+        f"again; a later {step} counts a little less than an earlier one. “Above median” compares it with the median "
+        "of the list."
+    )
+
+
+def _sheets(facts: Facts, calls: pl.DataFrame) -> list[Markup]:
+    """The list; where it has groups, one sheet for each, which starts a new page on paper."""
+    when = facts.planned_step
+    if "group" not in calls.columns or not calls.height:
+        return [_sheet(f"The calls of {when}", calls, "sheet")]
+    named = calls.with_columns(pl.col("group").fill_null(NO_GROUP))
+    parts = {str(key[0]): part for key, part in named.partition_by("group", as_dict=True).items()}
+    return [
+        _sheet(f"{name}: {count(part.height)} call{'s' * (part.height != 1)}, {when}", part, "sheet group")
+        for name, part in sorted(parts.items())
+    ]
+
+
+def _sheet(caption: str, calls: pl.DataFrame, style: str) -> Markup:
+    rows = [
+        (str(row["rank"]), row["id"], row["why"], decimal(row["expected_gain"]), decimal(row["index"], 3))
+        for row in calls.head(MOST_LISTED).iter_rows(named=True)
+    ]
+    longest_id = max((len(row[1]) for row in rows), default=0)
+    longest = max((len(row[1]) + len(row[2]) for row in rows), default=0)
+    styles = [style, *(["lines"] if longest <= LONGEST_LINE else []), *(["short"] if longest_id <= SHORT_ID else [])]
+    more = calls.height - len(rows)
+    return tag(
+        "div",
+        table(caption, ("Place", "Id", "Why", "Expected gain", "Index"), rows, words=3, extra=(4,)),
+        tag("p", f"{count(more)} more are in the call list itself.", class_="note") if more > 0 else None,
+        class_=" ".join(styles),
+    )
+
+
+def why(facts: Facts) -> list[tuple[str, ...]]:
+    """For each person on the list, what may set her apart: when and how she was last seen, past calls, her gain."""
+    calls = facts.plan.calls
+    background = facts.background.unique("id", keep="first")
+    people = calls.join(background, on="id", how="left", maintain_order="left")
+    gains = calls["expected_gain"].to_numpy()
+    median = float(pl.Series(gains).quantile(0.5, "linear") or 0.0)
+    return [
+        (_seen(row, facts), _called(row, facts.step), _gains(row["expected_gain"], median))
+        for row in people.iter_rows(named=True)
+    ]
+
+
+def shared_reasons(reasons: list[tuple[str, ...]]) -> list[str]:
+    """The parts that are the same for all, which tell nobody apart and are said once."""
+    if len(reasons) < 2:
+        return []
+    return [parts[0] for parts in zip(*reasons, strict=True) if len(set(parts)) == 1]
+
+
+def _seen(row: dict[str, Any], facts: Facts) -> str:
+    words = state_word(row["state"], facts.num_states)
+    if row["state"] is None or row["since_observed"] is None:
+        return words
+    return f"{words} {_ago(row['since_observed'], facts.step)}"
+
+
+def _called(row: dict[str, Any], step: str) -> str:
+    number = row["num_calls"] or 0
+    if not number:
+        return "never called"
+    when = "" if row["since_call"] is None else f", {_ago(row['since_call'], step)}"
+    return f"called once{when}" if number == 1 else f"called {number} times{when.replace(', ', ', last ', 1)}"
+
+
+def _ago(steps: int, step: str) -> str:
+    return {0: f"this {step}", 1: f"last {step}"}.get(steps, f"{steps} {step}s ago")
+
+
+def _gains(gain: float, median: float) -> str:
+    if gain <= 0:
+        return "no gain expected"
+    if median <= 0:
+        return "some gain expected"
+    points = round(100 * (gain / median - 1))
+    return (
+        f"gain {abs(points)}\N{NO-BREAK SPACE}% {'above' if points > 0 else 'below'} median"
+        if points
+        else "median gain"
+    )

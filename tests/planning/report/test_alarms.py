@@ -1,0 +1,123 @@
+"""What should make a manager doubt the list is said first, and only when it is so."""
+
+import dataclasses
+
+import pytest
+
+from armwise.planning import Report
+from armwise.planning.findings import Total
+from armwise.planning.intervals import wilson
+from armwise.planning.judging import PolicyQuality
+from armwise.planning.kinds import Severity
+from armwise.planning.report.alarms import find_alarms
+from armwise.planning.report.closeness import Closeness
+from armwise.planning.report.effect import Effect
+from armwise.planning.report.equity import Group, Grouping
+from armwise.planning.report.page import write_page
+from tests.planning.report.pages import make_assessment, make_facts, sample_data
+
+
+@pytest.fixture(scope="module")
+def quiet(tmp_path_factory):
+    """Facts that alarm nobody."""
+    facts = make_facts(sample_data(tmp_path_factory.mktemp("alarms")))
+    summary = dataclasses.replace(facts.plan.summary, unseen={}, num_without_gain=0, num_calls=30)
+    plan = dataclasses.replace(facts.plan, summary=summary)
+    quality = dataclasses.replace(facts.quality, outages=())
+    better = (PolicyQuality("armwise", 0.5, 0.1, 2.0, 1.0, 0, 0), PolicyQuality("random", 0.2, 0.1, 1, 1.0, 1, 0.2))
+    evaluation = facts.assessment.evaluation._replace(policies=better)
+    return facts._replace(
+        plan=plan,
+        quality=quality,
+        groupings=(),
+        findings=Report((), ()),
+        assessment=make_assessment(evaluation=evaluation),
+    )
+
+
+def said(facts):
+    return " ".join(f"{alarm.what} {alarm.meaning}" for alarm in find_alarms(facts))
+
+
+def test_nothing_alarming_is_one_line(quiet):
+    assert find_alarms(quiet) == []
+    page = write_page(quiet)
+    assert "Nothing alarming was found" in page
+    assert 'class="alarms"' not in page
+
+
+def test_alarms_come_before_everything_but_the_title(quiet):
+    page = write_page(quiet._replace(assessment=None))
+    order = ["<h1>", 'class="alarms"', "<nav", 'id="better"', 'id="calls"', 'id="forecast"']
+    places = [page.index(each) for each in order]
+    assert places == sorted(places)
+
+
+def grouping(num_calls, num_may):
+    group = Group("urdu", 90, 90, 40, num_calls, num_may, 0.3, *(wilson(1, 3) for _ in range(4)))
+    return Grouping("language", (group,), 0, 0)
+
+
+def test_a_group_without_calls_is_named_unless_nobody_of_it_may_be_called(quiet):
+    # 30 calls for 250 people: a lottery would give 80 of them 9.6.
+    text = said(quiet._replace(groupings=(grouping(0, 80),)))
+    assert "1 group gets no calls." in text
+    assert "language: urdu (90 people)" in text
+    assert "chance does not explain it" in text
+    # It would give 10 of them 1.2: none may be chance.
+    assert "may be chance" in said(quiet._replace(groupings=(grouping(0, 10),)))
+    assert said(quiet._replace(groupings=(grouping(0, 0),))) == ""
+    assert said(quiet._replace(groupings=(grouping(1, 80),))) == ""
+
+
+@pytest.mark.parametrize(
+    ("effect", "words"),
+    [
+        (Effect(200, 0.05, 0.03), "do not show that calls help"),
+        (Effect(200, -0.05, 0.03), "do not show that calls help"),
+        (Effect(200, -0.1, 0.03), "After calls, fewer people were engaged"),
+        (Effect(19, 0.5, 0.03), "too few past calls"),
+        (Effect(0, float("nan"), float("nan")), "too few past calls"),
+    ],
+)
+def test_no_shown_effect_of_calls_is_an_alarm(quiet, effect, words):
+    assert words in said(quiet._replace(effect=effect))
+
+
+def test_an_order_that_hardly_matters_is_an_alarm(quiet):
+    def with_closeness(*numbers):
+        return said(quiet._replace(closeness=Closeness(*numbers)))
+
+    assert "3 of 30 calls were drawn by lot" in with_closeness(100, 3, 5, 0.5, 0.2)
+    assert "close to a lottery" in with_closeness(100, 0, 5, 0.21, 0.2)
+    assert "only 5 % more" in with_closeness(100, 0, 5, 0.21, 0.2)
+    assert "For 16 of 30 calls" in with_closeness(100, 0, 16, 0.5, 0.2)
+    # With a call for everyone, nobody is left out.
+    assert with_closeness(0, 0, 30, 0.2, 0.2) == ""
+
+
+def test_a_missing_an_old_and_a_lost_comparison_are_alarms(quiet):
+    assert "Nobody has checked this model" in said(quiet._replace(assessment=None, is_current=False))
+    assert "The evaluation is old" in said(quiet._replace(is_current=False))
+    mixed = said(quiet._replace(assessment=make_assessment()))
+    assert "A simpler way did better. In a simulation, better than armwise: everyone in turn." in mixed
+    assert "not shown to be better than simpler ways" in mixed
+    assert "the risk score" in mixed
+
+
+def test_outages_warnings_and_old_models_are_alarms(quiet):
+    last = quiet.quality.num_steps - 1
+    assert "The call log has a gap." in said(quiet._replace(quality=dataclasses.replace(quiet.quality, outages=(3,))))
+    now = said(quiet._replace(quality=dataclasses.replace(quiet.quality, outages=(3, last))))
+    assert "The call log has gaps." in now
+    assert "who is engaged now is a guess" in now
+    total = Total("id-case", Severity.WARNING, "people.csv", "id", "What.", "Do this.", 7)
+    assert "7 warnings. They concern people.csv." in said(quiet._replace(findings=Report((), (total,))))
+    assert "older than the data" in said(quiet._replace(num_learned_from=200))
+
+
+def test_calls_without_gain_and_values_never_seen_are_alarms(quiet):
+    summary = dataclasses.replace(quiet.plan.summary, unseen={"phone": 4}, num_without_gain=2)
+    text = said(quiet._replace(plan=dataclasses.replace(quiet.plan, summary=summary)))
+    assert "2 people are listed without an expected gain." in text
+    assert "phone (4 people)" in text

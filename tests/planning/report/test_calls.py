@@ -1,0 +1,90 @@
+"""The list on the page: what sets people apart, one row each, group by group."""
+
+import re
+
+import polars as pl
+import pytest
+
+from armwise.planning.report.calls import MOST_LISTED, calls_section, shared_reasons, why
+from tests.planning.report.pages import make_facts, sample_data
+
+
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory):
+    return make_facts(sample_data(tmp_path_factory.mktemp("calls")))
+
+
+def with_calls(facts, **columns):
+    size = len(columns["id"])
+    background = {"since_observed": [1] * size, "num_calls": [0] * size, "since_call": [None] * size}
+    calls = {
+        "rank": list(range(1, size + 1)),
+        "state": [0] * size,
+        "index": [0.5] * size,
+        "expected_gain": [1.0] * size,
+    }
+    calls |= {name: values for name, values in columns.items() if name not in background}
+    background |= {name: values for name, values in columns.items() if name in background}
+    plan = facts.plan
+    listed = type(plan)(pl.DataFrame(calls), plan.summary, plan.rules, plan._standing)
+    return facts._replace(plan=listed, background=pl.DataFrame({"id": calls["id"], **background}))
+
+
+def test_reasons_say_when_seen_past_calls_and_the_gain_beside_the_median(facts):
+    listed = with_calls(
+        facts,
+        id=["a", "b", "c", "d"],
+        state=[0, 1, None, 0],
+        since_observed=[1, 3, None, 2],
+        num_calls=[0, 1, 2, 5],
+        since_call=[None, 1, 4, 0],
+        expected_gain=[2.0, 1.0, 1.0, 0.0],
+    )
+    assert [tuple(part.replace("\N{NO-BREAK SPACE}", " ") for part in parts) for parts in why(listed)] == [
+        ("not engaged last week", "never called", "gain 100 % above median"),
+        ("engaged 3 weeks ago", "called once, last week", "median gain"),
+        ("never observed", "called 2 times, last 4 weeks ago", "median gain"),
+        ("not engaged 2 weeks ago", "called 5 times, last this week", "no gain expected"),
+    ]
+
+
+def test_what_all_have_in_common_is_said_once(facts):
+    listed = with_calls(facts, id=["a", "b", "c"], num_calls=[0, 0, 1], since_call=[None, None, 2])
+    assert shared_reasons(why(listed)) == ["not engaged last week", "median gain"]
+    page = calls_section(listed)
+    assert page.count("not engaged last week") == 1
+    assert "<td>never called</td>" in page
+    assert "<td>called once, 2 weeks ago</td>" in page
+    # One person alone has nothing in common with anybody.
+    assert shared_reasons(why(with_calls(facts, id=["a"]))) == []
+
+
+def test_people_whom_nothing_sets_apart_are_said_to_be_alike(facts):
+    assert calls_section(with_calls(facts, id=["a", "b"])).count("<td>as everyone</td>") == 2
+
+
+def test_each_group_has_its_sheet_in_the_order_of_the_list(facts):
+    listed = with_calls(facts, id=["a", "b", "c"], group=["south", "north", "south"])
+    page = calls_section(listed)
+    captions = re.findall(r"<caption>(.*?)</caption>", page)
+    assert captions == ["north: 1 call, the week from 2024-02-26", "south: 2 calls, the week from 2024-02-26"]
+    assert re.findall(r"<tr><td>(\d)</td><td>(\w)</td>", page) == [("2", "b"), ("1", "a"), ("3", "c")]
+    assert calls_section(with_calls(facts, id=["a", "b"])).count("<caption>") == 1
+
+
+def test_a_group_without_a_name_is_a_group(facts):
+    page = calls_section(with_calls(facts, id=["a", "b"], group=["north", None]))
+    assert "no group: 1 call" in page
+
+
+def test_long_sheets_are_cut_one_by_one(facts):
+    size = MOST_LISTED + 7
+    ids = [f"{row}" for row in range(2 * size)]
+    page = calls_section(with_calls(facts, id=ids, group=["north"] * size + ["south"] * size))
+    assert page.count("7 more are in the call list itself") == 2
+    assert page.count("<tr><td>") == 2 * MOST_LISTED
+
+
+def test_long_ids_may_be_broken_and_short_ones_not(facts):
+    assert 'class="sheet lines short"' in calls_section(with_calls(facts, id=["000085", "000193"]))
+    assert 'class="sheet"' in calls_section(with_calls(facts, id=["x" * 100, "b"]))
