@@ -43,8 +43,8 @@ def test_reasons_say_when_seen_past_calls_and_the_gain_beside_the_median(facts):
     assert [tuple(part.replace("\N{NO-BREAK SPACE}", " ") for part in parts) for parts in why(listed)] == [
         ("not engaged last week", "never called", "gain 100 % above median"),
         ("engaged 3 weeks ago", "called once, last week", "median gain"),
-        ("never observed", "called 2 times, last 4 weeks ago", "median gain"),
-        ("not engaged 2 weeks ago", "called 5 times, last this week", "no gain expected"),
+        ("never observed", "called 2 times, latest 4 weeks ago", "median gain"),
+        ("not engaged 2 weeks ago", "called 5 times, latest this week", "no gain expected"),
     ]
 
 

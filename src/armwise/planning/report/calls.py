@@ -109,7 +109,7 @@ def _called(row: dict[str, Any], step: str) -> str:
     if not number:
         return "never called"
     when = "" if row["since_call"] is None else f", {_ago(row['since_call'], step)}"
-    return f"called once{when}" if number == 1 else f"called {number} times{when.replace(', ', ', last ', 1)}"
+    return f"called once{when}" if number == 1 else f"called {number} times{when.replace(', ', ', latest ', 1)}"
 
 
 def _ago(steps: int, step: str) -> str:
