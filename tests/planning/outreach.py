@@ -83,3 +83,9 @@ def columns() -> dict[str, Any]:
         "groups": "group",
         "exclusions": "excluded",
     }
+
+
+def under_other_ids(case: Small) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The same people and history as if they were others, so that a planner that learned from them may be judged."""
+    other = pl.concat_str(pl.lit("other-"), "id").alias("id")
+    return case.people.with_columns(other), case.weeks.with_columns(other)

@@ -21,7 +21,7 @@ from armwise.planning import fitting, judging
 from armwise.planning.fitting import neutralise
 from armwise.planning.judging import POLICIES
 from armwise.planning.ties import tie_breaks
-from tests.planning.outreach import GROUPS, columns, make_people, small
+from tests.planning.outreach import GROUPS, columns, make_people, small, under_other_ids
 
 RULES = st.fixed_dictionaries(
     {
@@ -335,7 +335,7 @@ def test_someone_without_history_is_learned_from_all_the_same():
 
 def test_an_evaluation_compares_policies_on_the_same_people():
     case = small()
-    evaluation = case.planner.evaluate(case.people, case.weeks, num_trajectories=50)
+    evaluation = case.planner.evaluate(*under_other_ids(case), num_trajectories=50)
     by_name = {each.policy: each for each in evaluation.policies}
     ways = ["armwise", "least likely to engage", "disengaged first", "round robin", "random"]
     assert list(by_name) == ways == list(POLICIES)
@@ -361,7 +361,7 @@ def test_the_rule_of_thumb_calls_whoever_was_last_seen_disengaged(monkeypatch):
         return priority_decision_quality(key, order, *rest, **more)
 
     monkeypatch.setattr(judging, "priority_decision_quality", keep)
-    case.planner.evaluate(case.people, case.weeks, num_trajectories=2)
+    case.planner.evaluate(*under_other_ids(case), num_trajectories=2)
     rule = np.asarray(orders[list(POLICIES).index("disengaged first")])
     assert (rule[..., 0] > rule[..., 1]).all()
     # Nothing else counts: within a state all are equal, and a lot decides.

@@ -35,11 +35,12 @@ MODELS = {"linear": None, "medium": (64, 2), "large": (500, 4)}
 
 
 class Examples(NamedTuple):
-    """People to learn from, in the order of their ids."""
+    """People to learn from, in the order of their ids; without ids, rows are numbered, which tells nobody apart."""
 
     ids: pl.Series
     frame: pl.DataFrame
     trajectories: Trajectories
+    has_ids: bool = True
 
 
 def read_examples(
@@ -58,6 +59,7 @@ def read_examples(
     """
     frame = as_frame("features", features)
     names = _ids(frame, ids, id_column)
+    has_ids = ids is not None or id_column in frame.columns
     check_distinct(names)
     frame = frame.drop(ids if isinstance(ids, str) else id_column, strict=False)
     order = names.arg_sort()
@@ -71,7 +73,7 @@ def read_examples(
         history = jax.tree.map(lambda leaf: leaf[order.to_numpy()], trajectories)
     else:
         history = _from_long_table(trajectories, in_order, num_states)
-    return Examples(in_order, frame[order], history)
+    return Examples(in_order, frame[order], history, has_ids)
 
 
 def _ids(frame: pl.DataFrame, ids: Any, id_column: str) -> pl.Series:

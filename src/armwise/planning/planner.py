@@ -15,6 +15,7 @@ from armwise.planning.fitting import Examples, Material, data_hash_parts, fit_mo
 from armwise.planning.frames import as_frame
 from armwise.planning.judging import Evaluation, judge
 from armwise.planning.making import Planning
+from armwise.planning.overlap import hash_people, refuse_overlap, refuse_same_table
 from armwise.planning.parameters import Parameters
 from armwise.planning.personal import refuse_personal
 from armwise.planning.planner_file import SavedPlanner, read_content, read_planner, write_planner
@@ -128,6 +129,7 @@ class OutreachPlanner(Parameters):
             "validation_loss": float(trained.history.validation_loss[trained.best_epoch - 1]),
         }
         self.data_ = fingerprint(*data_hash_parts(examples, self.encoder_))
+        self._learned_from = hash_people(examples.ids) if examples.has_ids else None
         return self
 
     def predict_transitions(self, features: Any) -> np.ndarray:
@@ -212,8 +214,9 @@ class OutreachPlanner(Parameters):
         """What this planner's calls would be worth to these people, beside turns, lots and a risk score.
 
         Their chains, estimated from their own history and from the pool of all people, those of ``fit`` included, are
-        taken for the truth. Use people whom ``fit``
-        has not seen: with those it has, the comparison flatters.
+        taken for the truth. The people must be others than those of ``fit``, with whom the comparison would flatter:
+        ids that ``fit`` saw are refused. A planner that was loaded, or fitted without ids, can only tell the very same
+        table.
 
         Args:
             features: as in ``fit``.
@@ -223,7 +226,9 @@ class OutreachPlanner(Parameters):
         """
         self._fitted()
         states = self.problem_.num_states
-        material = self._material(read_examples(features, trajectories, ids, self.id_column, states), self.pool_)
+        examples = read_examples(features, trajectories, ids, self.id_column, states)
+        self._refuse_those_learned_from(examples)
+        material = self._material(examples, self.pool_)
         return judge(self.model_, material, self._seed(), check_count("num_trajectories", num_trajectories, minimum=1))
 
     def save(self, path: PathLike) -> None:
@@ -268,6 +273,13 @@ class OutreachPlanner(Parameters):
             self._seed(),
             others,
         )
+
+    def _refuse_those_learned_from(self, examples: Examples) -> None:
+        learned_from = getattr(self, "_learned_from", None)
+        if learned_from is not None and examples.has_ids:
+            refuse_overlap(learned_from, hash_people(examples.ids))
+        else:
+            refuse_same_table(self.data_, fingerprint(*data_hash_parts(examples, self.encoder_)))
 
     def _seed(self) -> int:
         return check_count("random_state", self.random_state, minimum=0)

@@ -20,7 +20,6 @@ def test_a_crafted_model_is_refused(parts, tmp_path, monkeypatch, name):  # noqa
         aw.OutreachPlanner.load(path)
     message = str(caught.value)
     assert message.startswith(str(path))
-    assert "Error" not in message.replace("ValueError: setting an array element", "")
     assert message.isprintable()
     assert list(temporary.iterdir()) == []
 
