@@ -12,7 +12,7 @@ import typer
 from armwise.errors import ArmwiseError, ExitCode
 
 if TYPE_CHECKING:
-    from armwise.planning import ProgrammeData, ProgrammePlan, Report
+    from armwise.planning import DataQuality, ProgrammeData, ProgrammePlan, Report
 
 
 @contextmanager
@@ -60,6 +60,12 @@ def print_findings(report: "Report") -> None:
         console.print(Text(f"{severity:8}", style=colours[severity]) + Text(line))
 
 
+def _absent(quality: "DataQuality") -> str:
+    numbers = {"finished": quality.num_finished, "not enrolled yet": quality.num_not_enrolled}
+    said = ", ".join(f"{number:,} {what}" for what, number in numbers.items() if number)
+    return f" ({said})" if said else ""
+
+
 def say_summary(report: "Report", data: "ProgrammeData | None", programme: Path) -> None:
     """How many findings there are, what the tables hold, and what to do next."""
     counts = report.count_by_severity()
@@ -68,8 +74,9 @@ def say_summary(report: "Report", data: "ProgrammeData | None", programme: Path)
     if data is not None:
         quality = data.quality
         say(
-            f"{quality.num_people:,} people, {quality.num_steps} steps, {quality.num_attempts:,} attempts, "
-            f"{quality.num_calls:,} calls by health workers; to plan: {quality.planned_step}."
+            f"{quality.num_people:,} people{_absent(quality)}, {quality.num_steps} steps, "
+            f"{quality.num_attempts:,} attempts, {quality.num_calls:,} calls by health workers; "
+            f"to plan: {quality.planned_step}."
         )
     if report.exit_code == ExitCode.INVALID_INPUT:
         say(f"Correct the errors, then run again: armwise check {programme}")

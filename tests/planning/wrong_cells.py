@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
-from tests.planning.cases import CALLS, PEOPLE, TOML, VISITS, Case, edit, setting
+from tests.planning.cases import CALLS, PEOPLE, TOML, VISITS, Case, edit, raw, setting
 from tests.planning.small import BENEFICIARIES, FILES, PROGRAMME, edited
 
 IDS = [
@@ -243,6 +243,31 @@ OTHERS = [
     edit("age in words", PEOPLE, ",31,", ",thirty,", "feature-number", 3, "'thirty'"),
     edit("age of nan", PEOPLE, ",31,", ",NaN,", "feature-number", 3, "'NaN'"),
     edit("an error as a category", PEOPLE, "urdu", "#N/A", "feature-error", 3, "formula"),
+    Case(
+        "left before enrolment",
+        lambda folder: (
+            (folder / TOML).write_text(edited(TOML, 'enrolled = "enrolled"', 'enrolled = "enrolled"\nleft = "left"'))
+            and (folder / PEOPLE).write_text(
+                FILES[PEOPLE]
+                .replace("enrolled", "enrolled,left")
+                .replace("1\n", "1,\n")
+                .replace("8\n", "8,\n")
+                .replace("2\n", "2,2023-12-31\n")
+            )
+            and None
+        ),
+        "left-before-enrolment",
+        PEOPLE,
+        4,
+        "Correct one",
+    ),
+    raw(
+        "names as a feature",
+        PEOPLE,
+        (FILES[PEOPLE] + "".join(f"1{n:03},x,30,Secret {n},north,active,2024-01-01\n" for n in range(60))).encode(),
+        "feature-names",
+        None,
+    ),
     edit("no group", PEOPLE, "urdu,south", "urdu,", "group-empty", 3),
     edit("group without a budget", PEOPLE, "urdu,south", "urdu,west", "group-without-budget", 3, "'west'"),
     edit("opt-out with a hyphen", PEOPLE, "Opted out", "opted-out", "never-call-unknown", 4, "'opted-out'"),

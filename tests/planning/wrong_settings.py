@@ -86,6 +86,12 @@ SETTINGS = [
     setting(
         "may-call without never-call", '["active"]', '["active"]\nvillage = ["a"]', "config-conflict", "never", None
     ),
+    setting(
+        "length without enrolment", 'enrolled = "enrolled"', "length = 3", "config-missing-key", "enrolled =", None
+    ),
+    setting(
+        "length of 0", 'enrolled = "enrolled"', 'enrolled = "enrolled"\nlength = 0', "config-wrong-value", "", None
+    ),
     setting("no may-call", '[rules.may_call]\nstatus = ["active"]\n', "", "config-missing-key", '["active"]', None),
     setting("separator is a word", 'id = "id"', 'id = "id"\nseparator = "comma"', "config-wrong-value", '";"', None),
     setting("later_rows is a word", "step_days = 7", 'later_rows = "drop"', "config-wrong-value", "ignore"),

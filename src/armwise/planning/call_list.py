@@ -11,7 +11,7 @@ import polars as pl
 from armwise.errors import InvalidInputError
 from armwise.planning.files import spreadsheet_safe
 from armwise.planning.programme import PathLike
-from armwise.planning.rules import COOL_DOWN, MAX_CALLS, NEVER_CALL, CallRules, why_not
+from armwise.planning.rules import COOL_DOWN, FINISHED, MAX_CALLS, NEVER_CALL, NOT_ENROLLED, CallRules, why_not
 from armwise.planning.workbook import to_workbook
 from armwise.writing import write_file
 
@@ -29,7 +29,7 @@ class PlanSummary:
         budget: at most so many could be.
         calls_by_group: for each group with a budget, how many are on the list and how many could be.
         excluded: for each reason, how many people it keeps from the list; each counts once, under the first of
-            never to be called, called recently, calls used up, too little known.
+            finished, not enrolled yet, never to be called, called recently, calls used up, too little known.
         unseen: for each feature, how many eligible people have a value that the model never learned from.
         num_without_gain: on the list although no gain is expected of the call: there was budget left.
     """
@@ -198,6 +198,10 @@ def _exclusion(name: str, row: dict[str, Any], rules: CallRules) -> str:
     def steps(number: int) -> str:
         return f"{number} {rules.step_name}{'s' * (number != 1)}"
 
+    if name == FINISHED:
+        return "The person has finished the programme."
+    if name == NOT_ENROLLED:
+        return "The person is not enrolled yet."
     if name == NEVER_CALL:
         return f"The person is never to be called ({row['exclusion']})."
     if name == COOL_DOWN:

@@ -1,8 +1,10 @@
 """From a programme's own files to clean arrays, or to a list of everything that is wrong with them."""
 
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
+import jax
 import numpy as np
 import polars as pl
 from jaxtyping import Bool, Float, Int
@@ -12,9 +14,11 @@ from armwise.errors import ExitCode, InvalidProgrammeError, OutageError
 from armwise.planning.findings import Findings, Report
 from armwise.planning.outages import find_outages
 from armwise.planning.people import People, read_people
+from armwise.planning.presence import add_absent, count_present
 from armwise.planning.programme import Outage, PathLike, ProgrammeSettings
 from armwise.planning.programme_file import Draft, complete, draft_programme
 from armwise.planning.records import Records, read_engagement, read_interventions
+from armwise.planning.rules import FINISHED, NOT_ENROLLED
 from armwise.planning.steps import Calendar, make_calendar, rows_of_attempts, rows_of_calls
 
 NEVER = -1
@@ -29,12 +33,14 @@ class DataQuality:
         num_steps: steps before the planned one.
         planned_step: the one that is planned, in words.
         num_attempts: rows of the engagement table.
-        num_left_out: of them, those outside the steps or from before enrolment.
-        observed_shares: of the people enrolled in each step, the share of whom a call connected.
+        num_left_out: of them, those outside the steps or the time in which the person took part.
+        observed_shares: of the people who took part in each step, the share of whom a call connected.
         outages: steps in which that share fell suddenly, counted from 0.
-        num_never_observed: people of whom no call ever connected.
+        num_never_observed: of the people who take part in the planned step, those of whom no call ever connected.
         num_calls: interventions that count.
-        num_excluded: people who are never called.
+        num_excluded: of the people who take part in the planned step, those who are never called.
+        num_finished: people who take part no longer.
+        num_not_enrolled: people who do not take part yet.
         missing_features: for each feature, how many people lack it.
     """
 
@@ -48,6 +54,8 @@ class DataQuality:
     num_never_observed: int
     num_calls: int
     num_excluded: int
+    num_finished: int
+    num_not_enrolled: int
     missing_features: tuple[tuple[str, int], ...]
 
 
@@ -65,7 +73,8 @@ class ProgrammeData:
         num_calls: calls by health workers so far, those before the first step included.
         steps_since_call: 1 if the last was in the step before the planned one, 0 in the planned one; −1 if never.
         groups: text; none if the programme has no groups.
-        exclusions: why a person is never called, null for those who may be.
+        exclusions: why a person is not called in the planned step: "finished", "not enrolled yet", or by which value
+            never; null for those who may be.
         quality: what the tables hold, in numbers.
     """
 
@@ -80,6 +89,25 @@ class ProgrammeData:
     groups: pl.Series | None
     exclusions: pl.Series
     quality: DataQuality
+
+    @property
+    def taking_part(self) -> Bool[np.ndarray, " people"]:
+        """Who takes part in the planned step."""
+        return ~self.exclusions.is_in([FINISHED, NOT_ENROLLED]).fill_null(False).to_numpy()
+
+    def of_those_taking_part(self) -> "ProgrammeData":
+        """The same without the people who do not take part in the planned step; ``quality`` stays."""
+        rows = np.flatnonzero(self.taking_part)
+        if len(rows) == len(self.ids):
+            return self
+        names = ("ids", "features", "last_states", "steps_since_observed", "num_calls", "steps_since_call")
+        return dataclasses.replace(
+            self,
+            **{name: getattr(self, name)[rows] for name in names},
+            trajectories=jax.tree.map(lambda leaf: leaf[rows], self.trajectories),
+            groups=None if self.groups is None else self.groups[rows],
+            exclusions=self.exclusions[rows],
+        )
 
 
 def check_programme(path: PathLike, *, despite_outage: bool = False) -> Report:
@@ -160,9 +188,11 @@ def _combine(
     if not (states >= 0).any():
         findings.add("nothing-observed", engagement.table.file)
         return None
-    shares = _observed_shares(states >= 0, people, calendar)
-    outages = find_outages(shares, len(people.ids), programme.outage)
+    present = count_present(states >= 0, people, calendar)
+    shares = np.where(present > 0, (states >= 0).sum(axis=0) / np.maximum(present, 1), 1.0)
+    outages = find_outages(shares, present, programme.outage)
     _note_outages(outages, shares, calendar, programme.outage, despite_outage, engagement, findings)
+    people = dataclasses.replace(people, exclusions=add_absent(people, calendar))
     quality = _quality(people, engagement, calendar, left_out, shares, outages, states, calls)
     return _assemble(people, states, calls, calendar, programme, quality)
 
@@ -174,18 +204,6 @@ def _by_step(attempts: pl.DataFrame, num_people: int, num_steps: int) -> Int[np.
     states = np.full(num_people * num_steps, NEVER, dtype=np.int16)
     np.maximum.at(states, cells, seen["state"].to_numpy())
     return states.reshape(num_people, num_steps)
-
-
-def _observed_shares(
-    observed: Bool[np.ndarray, "people steps"], people: People, calendar: Calendar
-) -> Float[np.ndarray, " steps"]:
-    """Of those enrolled by each step, the share observed in it; 1 while nobody is."""
-    steps = np.arange(calendar.num_steps)
-    if people.enrolled is None:
-        return observed.mean(axis=0)
-    enrolled = np.sort(calendar.steps(people.enrolled).to_numpy())
-    present = np.searchsorted(enrolled, steps, side="right")
-    return np.where(present > 0, observed.sum(axis=0) / np.maximum(present, 1), 1.0)
 
 
 def _note_outages(
@@ -259,6 +277,8 @@ def _quality(
     states: Int[np.ndarray, "people steps"],
     calls: pl.DataFrame,
 ) -> DataQuality:
+    exclusions = people.exclusions
+    taking_part = ~exclusions.is_in([FINISHED, NOT_ENROLLED]).fill_null(False)
     return DataQuality(
         num_people=len(people.ids),
         num_steps=calendar.num_steps,
@@ -267,8 +287,10 @@ def _quality(
         num_left_out=left_out,
         observed_shares=tuple(float(share) for share in shares),
         outages=outages,
-        num_never_observed=int((states < 0).all(axis=1).sum()),
+        num_never_observed=int(((states < 0).all(axis=1) & taking_part.to_numpy()).sum()),
         num_calls=calls.height,
-        num_excluded=len(people.exclusions) - people.exclusions.null_count(),
+        num_excluded=int((exclusions.is_not_null() & taking_part).sum()),
+        num_finished=int((exclusions == FINISHED).sum()),
+        num_not_enrolled=int((exclusions == NOT_ENROLLED).sum()),
         missing_features=tuple((column.name, column.null_count()) for column in people.features),
     )

@@ -118,6 +118,9 @@ KINDS = {
     "row-before-enrolment": Kind(
         "Rows from before the person was enrolled are left out.", "Check the two dates.", Severity.WARNING
     ),
+    "row-after-exit": Kind(
+        "Rows from the day on which the person left are left out.", "Check the two dates.", Severity.WARNING
+    ),
     "row-unfinished-step": Kind(
         "Rows of the step in which the plan is made are left out: it is not over.",
         "Nothing, if meant.",
@@ -159,6 +162,7 @@ KINDS = {
         "Most people have a value that nobody else has, as with names and telephone numbers.",
         "Remove it from 'numbers' and 'categories': the model would keep these values. Group places into larger areas.",
     ),
+    "left-before-enrolment": Kind("The person left before being enrolled.", "Correct one of the two dates."),
     "group-empty": Kind("The person belongs to no group.", "Fill it in."),
     "group-without-budget": Kind("The group has no budget.", "Add it under [budget.per_group], or correct the cell."),
     "group-without-people": Kind("Nobody belongs to this group.", "Correct its name, or remove it."),

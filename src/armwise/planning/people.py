@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from armwise.planning.cells import check_ids, to_steps_or_days
+from armwise.planning.cells import check_ids
+from armwise.planning.enrolment import read_dates
 from armwise.planning.findings import Findings, Table
 from armwise.planning.identities import note_similar
 from armwise.planning.never_call import read_exclusions
@@ -23,6 +24,8 @@ class People:
         ids: text, distinct.
         features: numbers as Float64, categories as text; null where a cell is empty.
         enrolled: the day or step since when each takes part; none if the programme does not say.
+        left: the first day or step on which each no longer takes part, null where that is not known; none if the
+            programme does not say.
         groups: text; none without groups.
         exclusions: why a person is never called, null for those who may be.
         complete: whether every row of the table could be read.
@@ -31,6 +34,7 @@ class People:
     ids: pl.Series
     features: pl.DataFrame
     enrolled: pl.Series | None
+    left: pl.Series | None
     groups: pl.Series | None
     exclusions: pl.Series
     complete: bool
@@ -40,7 +44,7 @@ def read_people(
     section: BeneficiariesTable, time: Time, budget: Budget, rules: Rules, programme: str, findings: Findings
 ) -> People | None:
     """The people of the table; none if it cannot be read or has nobody. ``programme`` is the name of programme.toml."""
-    optional = [section.enrolled, budget.group, *(never.column for never in rules.never_call)]
+    optional = [section.enrolled, section.left, budget.group, *(never.column for never in rules.never_call)]
     columns = (*section.numbers, *section.categories, *(name for name in optional if name))
     table = read_table(section.source, section.id, columns, findings)
     if table is None:
@@ -57,7 +61,7 @@ def read_people(
         [
             ids.alias("id"),
             *_features(table, section, findings),
-            *_enrolled(table, section, time, findings),
+            *read_dates(table, section, time, findings),
             *_groups(table, budget, programme, findings),
             read_exclusions(table, rules, programme, findings),
         ]
@@ -72,16 +76,11 @@ def _in_order(people: pl.DataFrame, complete: bool) -> People:
         people["id"],
         people.select(features).rename({name: name.removeprefix("feature ") for name in features}),
         people["enrolled"] if "enrolled" in people.columns else None,
+        people["left"] if "left" in people.columns else None,
         people["group"] if "group" in people.columns else None,
         people["exclusion"],
         complete,
     )
-
-
-def _enrolled(table: Table, section: BeneficiariesTable, time: Time, findings: Findings) -> list[pl.Series]:
-    if section.enrolled is None or section.enrolled not in table.frame.columns:
-        return []
-    return [to_steps_or_days(table, section.enrolled, time, findings).alias("enrolled")]
 
 
 def _features(table: Table, section: BeneficiariesTable, findings: Findings) -> list[pl.Series]:

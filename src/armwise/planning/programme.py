@@ -41,13 +41,25 @@ class Source:
 
 @dataclass(frozen=True)
 class BeneficiariesTable:
-    """The columns of the table of people: their id, what is known of them, since when they take part."""
+    """The columns of the table of people.
+
+    Attributes:
+        source: where the table is.
+        id: of a person.
+        numbers: features that are numbers.
+        categories: features that are words.
+        enrolled: since when a person takes part.
+        left: the first day, or step, on which a person no longer takes part; an empty cell if that is not known yet.
+        length: steps for which everyone takes part, from enrolment on; none if that is not limited.
+    """
 
     source: Source
     id: str
     numbers: tuple[str, ...]
     categories: tuple[str, ...]
     enrolled: str | None
+    left: str | None = None
+    length: int | None = None
 
 
 @dataclass(frozen=True)

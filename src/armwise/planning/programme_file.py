@@ -227,7 +227,10 @@ def _when(section: Section, by_week: bool) -> str | None:
 def _beneficiaries(section: Section, path: Path) -> BeneficiariesTable | None:
     source, identity = _source(section, path), _id(section)
     numbers, categories = section.texts("numbers"), section.texts("categories")
-    enrolled = section.text("enrolled")
+    dates = section.text("enrolled"), section.text("left"), section.whole("length", None, 1)
+    if section.has("length") and not section.has("enrolled"):
+        remedy = 'Say which column holds the date of enrolment: enrolled = "enrolled".'
+        section.refuse("enrolled", "config-missing-key", "A length counts from enrolment.", remedy)
     both = set(numbers) & set(categories)
     for name in sorted(both):
         section.refuse("numbers", "config-conflict", f"{name!r} is listed as a number and as a category.")
@@ -241,7 +244,7 @@ def _beneficiaries(section: Section, path: Path) -> BeneficiariesTable | None:
     section.refuse_unknown()
     if source is None or identity is None:
         return None
-    return BeneficiariesTable(source, identity, numbers, categories, enrolled)
+    return BeneficiariesTable(source, identity, numbers, categories, *dates)
 
 
 def _engagement(section: Section, path: Path, by_week: bool) -> EngagementTable | None:

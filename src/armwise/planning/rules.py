@@ -9,6 +9,7 @@ import polars as pl
 from armwise.errors import InvalidInputError
 from armwise.rmab.checks import check_count
 
+FINISHED, NOT_ENROLLED = "finished", "not enrolled yet"
 NEVER_CALL, COOL_DOWN, MAX_CALLS, HISTORY = "never to be called", "called recently", "calls used up", "too little known"
 
 
@@ -57,9 +58,16 @@ class CallRules:
 
 
 def why_not(rules: CallRules) -> dict[str, pl.Expr]:
-    """For each rule, an expression over a roster that is true of the people it keeps from being called."""
+    """For each rule, an expression over a roster that is true of the people it keeps from being called.
+
+    The exclusions "finished" and "not enrolled yet" are rules of their own; every other one means never to be called.
+    """
+    exclusion = pl.col("exclusion")
+    absent = exclusion.is_in([FINISHED, NOT_ENROLLED])
     return {
-        NEVER_CALL: pl.col("exclusion").is_not_null(),
+        FINISHED: (exclusion == FINISHED).fill_null(False),
+        NOT_ENROLLED: (exclusion == NOT_ENROLLED).fill_null(False),
+        NEVER_CALL: exclusion.is_not_null() & ~absent.fill_null(False),
         # A call in the planned step itself counts as well: nobody is called twice in a step.
         COOL_DOWN: pl.col("since_call").is_between(0, rules.cool_down).fill_null(False),
         MAX_CALLS: pl.lit(False) if rules.max_calls is None else pl.col("calls") >= rules.max_calls,

@@ -86,20 +86,22 @@ def _number(day: date | int | None) -> int | None:
 def rows_of_attempts(
     engagement: Records, calendar: Calendar, time: Time, people: People, findings: Findings
 ) -> tuple[pl.DataFrame, int]:
-    """The attempts that lie in a step and after enrolment, with their ``step``; and how many do not."""
+    """The attempts that lie in a step in which the person took part, with their ``step``; and how many do not."""
     rows = engagement.rows.with_columns(step=calendar.steps(engagement.rows["when"]))
     if time.plan is not None:  # otherwise only rows in the future, which are refused already
         _note_later(engagement, calendar, time, findings)
     early, unfinished = rows["step"] < 0, (rows["step"] == calendar.num_steps) & (rows["when"] < calendar.plan)
     before = _before_enrolment(rows, calendar, people) & (rows["step"] >= 0)
+    after = _after_exit(rows, people) & (rows["when"] < calendar.plan)
     file, column = engagement.table.file, engagement.when_column
     for kind, bad in (
         ("row-before-start", early),
         ("row-unfinished-step", unfinished),
         ("row-before-enrolment", before),
+        ("row-after-exit", after),
     ):
         _note_left_out(kind, file, column, bad, findings)
-    inside = rows["step"].is_between(0, calendar.num_steps - 1) & ~before
+    inside = rows["step"].is_between(0, calendar.num_steps - 1) & ~before & ~after
     kept = rows.filter(inside.fill_null(False) & rows["person"].is_not_null())
     return kept, rows.height - kept.height
 
@@ -111,10 +113,11 @@ def rows_of_calls(
     rows = interventions.rows.with_columns(step=calendar.steps(interventions.rows["when"]))
     # A call that is planned for later is what a plan is; only one that was made cannot lie in the future.
     _note_later(interventions, calendar, time, findings, rows["counts"])
-    before = _before_enrolment(rows, calendar, people)
+    before, after = _before_enrolment(rows, calendar, people), _after_exit(rows, people)
     file, column = interventions.table.file, interventions.when_column
     _note_left_out("row-before-enrolment", file, column, before & rows["counts"], findings)
-    made = (rows["counts"] & (rows["when"] < calendar.plan) & ~before).fill_null(False)
+    _note_left_out("row-after-exit", file, column, after & rows["counts"], findings)
+    made = (rows["counts"] & (rows["when"] < calendar.plan) & ~before & ~after).fill_null(False)
     _note_lone_calls(interventions, rows["step"], made, calendar, time, findings)
     kept = rows.filter(made)
     kept = kept.drop_nulls("person")
@@ -150,12 +153,20 @@ def _before_enrolment(rows: pl.DataFrame, calendar: Calendar, people: People) ->
     return (rows["step"] < enrolled).fill_null(False)
 
 
+def _after_exit(rows: pl.DataFrame, people: People) -> pl.Series:
+    """Rows from the day on which the person left."""
+    if people.left is None:
+        return rows["step"].is_null() & False
+    return (rows["when"] >= people.left.gather(rows["person"])).fill_null(False)
+
+
 def _note_left_out(kind: str, file: str, column: str, bad: pl.Series, findings: Findings) -> None:
     number = int(bad.sum())
     if number:
         words = {
             "row-before-start": "lie before the first step",
             "row-before-enrolment": "are from before the person was enrolled",
+            "row-after-exit": "are from after the person left",
             "row-unfinished-step": "lie in the step in which the plan is made, which is not over",
         }
         what = f"{number:,} {'rows' if number > 1 else 'row'} {words[kind]}; left out."

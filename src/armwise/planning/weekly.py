@@ -186,7 +186,7 @@ def table_of(data: ProgrammeData) -> pl.DataFrame:
 def make_planner(data: ProgrammeData, seed: int, kind: str) -> OutreachPlanner:
     """A planner for a programme, yet to learn: its budget, its columns."""
     section, names = data.programme.beneficiaries, data.features.columns
-    share = min(1.0, data.programme.budget.total / len(data.ids))
+    share = min(1.0, data.programme.budget.total / max(1, int(data.taking_part.sum())))
     return OutreachPlanner(
         model=kind,
         budget_share=share,
@@ -205,6 +205,11 @@ def _plan(planner: OutreachPlanner, data: ProgrammeData) -> Plan:
             "'armwise fit' again."
         )
     check_same_features(planner.encoder_, data)
+    if not data.taking_part.any():
+        raise InvalidInputError(
+            f"Nobody takes part in {data.quality.planned_step}: {data.quality.num_finished:,} people have finished, "
+            f"{data.quality.num_not_enrolled:,} are not enrolled yet. Check these dates, and the date of the plan."
+        )
     return planner.plan(
         table_of(data),
         data.last_states,

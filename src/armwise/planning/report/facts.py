@@ -79,6 +79,7 @@ def collect(prepared: Prepared, assessment: Assessment | None, smallest_group: i
         smallest_group: groups of fewer people are not shown.
     """
     planner, data, findings, planned = prepared
+    here = data.of_those_taking_part()
     calls, everyone = planned.plan.calls, rank_everyone(planner, data).calls
     return Facts(
         name=data.programme.name,
@@ -86,8 +87,8 @@ def collect(prepared: Prepared, assessment: Assessment | None, smallest_group: i
         num_states=data.trajectories.num_states,
         plan=planned.plan,
         manifest=planned.manifest,
-        forecast=make_forecast(planner, data),
-        groupings=make_groupings(data, calls["id"], smallest_group, everyone["id"]),
+        forecast=make_forecast(planner, here),
+        groupings=make_groupings(here, calls["id"], smallest_group, everyone["id"]),
         smallest_group=smallest_group,
         assessment=assessment,
         is_current=assessment is not None and dict(assessment.inputs) == table_inputs(data.programme),

@@ -110,7 +110,12 @@ def data_section(facts: Facts) -> Markup:
         ("People", count(quality.num_people)),
         (f"{step.capitalize()}s of history", count(quality.num_steps)),
         ("Attempts to reach people", count(quality.num_attempts)),
-        (f"… of them left out (outside the {step}s, or before enrolment)", count(quality.num_left_out)),
+        (
+            f"… of them left out (outside the {step}s, or while the person did not take part)",
+            count(quality.num_left_out),
+        ),
+        ("People who have finished", count(quality.num_finished)),
+        ("People not enrolled yet", count(quality.num_not_enrolled)),
         ("People never observed", count(quality.num_never_observed)),
         ("Calls by health workers that count", count(quality.num_calls)),
         ("People never to be called", count(quality.num_excluded)),
