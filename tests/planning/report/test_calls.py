@@ -42,9 +42,9 @@ def test_reasons_say_when_seen_past_calls_and_the_gain_beside_the_median(facts):
     )
     assert [tuple(part.replace("\N{NO-BREAK SPACE}", " ") for part in parts) for parts in why(listed)] == [
         ("not engaged last week", "never called", "gain 100 % above median"),
-        ("engaged 3 weeks ago", "called once, last week", "median gain"),
-        ("never observed", "called 2 times, latest 4 weeks ago", "median gain"),
-        ("not engaged 2 weeks ago", "called 5 times, latest this week", "no gain expected"),
+        ("engaged 3 weeks ago", "1 call, last week", "median gain"),
+        ("never observed", "2 calls, latest 4 weeks ago", "median gain"),
+        ("not engaged 2 weeks ago", "5 calls, latest this week", "no gain expected"),
     ]
 
 
@@ -54,7 +54,7 @@ def test_what_all_have_in_common_is_said_once(facts):
     page = calls_section(listed)
     assert page.count("not engaged last week") == 1
     assert "<td>never called</td>" in page
-    assert "<td>called once, 2 weeks ago</td>" in page
+    assert "<td>1 call, 2 weeks ago</td>" in page
     # One person alone has nothing in common with anybody.
     assert shared_reasons(why(with_calls(facts, id=["a"]))) == []
 

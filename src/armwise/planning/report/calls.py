@@ -11,7 +11,7 @@ from armwise.planning.report.markup import Markup, count, decimal, fold, join, t
 # A page of ten thousand rows is no page; the list itself is a file. Of each group, at most so many are shown.
 MOST_LISTED = 200
 # Longer lines than this are broken on paper.
-LONGEST_LINE = 96
+LONGEST_LINE = 92
 # Ids up to this long are never broken, not even on a phone.
 SHORT_ID = 16
 NO_GROUP = "no group"
@@ -109,7 +109,7 @@ def _called(row: dict[str, Any], step: str) -> str:
     if not number:
         return "never called"
     when = "" if row["since_call"] is None else f", {_ago(row['since_call'], step)}"
-    return f"called once{when}" if number == 1 else f"called {number} times{when.replace(', ', ', latest ', 1)}"
+    return f"1 call{when}" if number == 1 else f"{number} calls{when.replace(', ', ', latest ', 1)}"
 
 
 def _ago(steps: int, step: str) -> str:
