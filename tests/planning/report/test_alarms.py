@@ -112,7 +112,7 @@ def test_outages_warnings_and_old_models_are_alarms(quiet):
     assert "The call log has gaps." in now
     assert "who is engaged now is a guess" in now
     total = Total("id-case", Severity.WARNING, "people.csv", "id", "What.", "Do this.", 7)
-    assert "7 warnings. They concern people.csv." in said(quiet._replace(findings=Report((), (total,))))
+    assert "7 warnings. people.csv: What." in said(quiet._replace(findings=Report((), (total,))))
     assert "older than the data" in said(quiet._replace(num_learned_from=200))
 
 

@@ -16,7 +16,7 @@ CALLS_BY_CHANCE = 3.0
 LOTTERY = 1.1
 # The model is old where the programme has so many times the people that it learned from.
 GROWN = 1.25
-MOST_NAMED = 6
+MOST_NAMED, MOST_SAID = 6, 2
 
 
 class Alarm(NamedTuple):
@@ -174,6 +174,7 @@ def _warnings(facts: Facts) -> Iterator[Alarm]:
     totals = [each for each in facts.findings.totals if each.severity == Severity.WARNING and each.kind != "outage"]
     number = sum(total.count for total in totals)
     if number:
-        files = ", ".join(sorted({total.file for total in totals}))
+        said = sorted({f"{total.file}: {total.what}" for total in totals})
+        more = f" And {len(said) - MOST_SAID} other kinds." if len(said) > MOST_SAID else ""
         what = f"The check of the files has {count(number)} warning{'s' * (number != 1)}."
-        yield Alarm(what, f"They concern {files}.", "data")
+        yield Alarm(what, " ".join(said[:MOST_SAID]) + more, "data")
