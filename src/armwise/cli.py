@@ -244,6 +244,8 @@ def plan(
         else:
             typer.echo(planned.plan.to_bytes().decode() if dry_run else str(target), nl=not dry_run)
         say(f"{planned.manifest.planned_step}: {planned.plan.summary}")
+        for warning in planned.warnings:
+            say(f"Warning: {warning}")
         someone = planned.plan.calls["id"][0] if len(planned.plan) else "ID"
         say(f"Next: armwise explain {programme} {someone}")
 

@@ -46,7 +46,10 @@ def plan_as_json(planned: "ProgrammePlan", target: Path, manifest: Path | None) 
     record = json.loads(planned.manifest.to_json())
     place = {"file": str(target), "manifest": None if manifest is None else str(manifest)}
     calls = planned.plan.calls.to_dicts()
-    return json.dumps({**place, "written": manifest is not None, **record, "calls": calls}, ensure_ascii=False)
+    return json.dumps(
+        {**place, "written": manifest is not None, **record, "warnings": planned.warnings, "calls": calls},
+        ensure_ascii=False,
+    )
 
 
 def print_findings(report: "Report") -> None:

@@ -12,6 +12,7 @@ from jaxtyping import Bool, Float, Int
 from armwise.data import Trajectories
 from armwise.errors import ExitCode, InvalidProgrammeError, OutageError
 from armwise.planning.findings import Findings, Report
+from armwise.planning.last_list import note_missing_outcomes
 from armwise.planning.outages import find_outages
 from armwise.planning.people import People, read_people
 from armwise.planning.presence import add_absent, count_present
@@ -76,6 +77,7 @@ class ProgrammeData:
         exclusions: why a person is not called in the planned step: "finished", "not enrolled yet", or by which value
             never; null for those who may be.
         quality: what the tables hold, in numbers.
+        without_outcome: the people on the last list of whom no outcome has been entered, if these are most of it.
     """
 
     programme: ProgrammeSettings
@@ -89,6 +91,7 @@ class ProgrammeData:
     groups: pl.Series | None
     exclusions: pl.Series
     quality: DataQuality
+    without_outcome: frozenset[str] = frozenset()
 
     @property
     def taking_part(self) -> Bool[np.ndarray, " people"]:
@@ -194,7 +197,9 @@ def _combine(
     _note_outages(outages, shares, calendar, programme.outage, despite_outage, engagement, findings)
     people = dataclasses.replace(people, exclusions=add_absent(people, calendar))
     quality = _quality(people, engagement, calendar, left_out, shares, outages, states, calls)
-    return _assemble(people, states, calls, calendar, programme, quality)
+    lacking = note_missing_outcomes(programme.path.parent, people.ids, interventions, calendar, findings)
+    data = _assemble(people, states, calls, calendar, programme, quality)
+    return dataclasses.replace(data, without_outcome=lacking)
 
 
 def _by_step(attempts: pl.DataFrame, num_people: int, num_steps: int) -> Int[np.ndarray, "people steps"]:

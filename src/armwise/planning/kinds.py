@@ -152,6 +152,11 @@ KINDS = {
         "This says neither delivered nor planned.", "List the word under 'delivered' or 'planned' in [interventions]."
     ),
     "intervention-repeated": Kind("The same call is listed twice and counts once.", "Check.", Severity.WARNING),
+    "list-without-outcomes": Kind(
+        "Most people on the last list have no row among the interventions since.",
+        "Enter the calls of that list, delivered or not, and plan again: the rules cannot know calls that are missing.",
+        Severity.WARNING,
+    ),
     # beneficiaries
     "feature-number": Kind("This is not a number.", "Correct it, leave it empty, or list the column as a category."),
     "feature-error": Kind(

@@ -15,6 +15,7 @@ from armwise.planning.call_list import Plan
 from armwise.planning.check import ProgrammeData, load_programme, load_with_findings
 from armwise.planning.findings import Report
 from armwise.planning.judging import Evaluation
+from armwise.planning.last_list import LIST_WITHOUT_OUTCOMES, add_repeats
 from armwise.planning.manifest import Manifest, Verification, compare, find_manifest, make_manifest, read_inputs
 from armwise.planning.planner import OutreachPlanner
 from armwise.planning.programme import PathLike, Time
@@ -36,11 +37,12 @@ class People(NamedTuple):
 
 
 class ProgrammePlan(NamedTuple):
-    """A plan, the bytes of its list, and the record of what it was made from."""
+    """A plan, the bytes of its list, the record of what it was made from, and what to look at before using it."""
 
     plan: Plan
     content: bytes
     manifest: Manifest
+    warnings: tuple[str, ...] = ()
 
 
 class Prepared(NamedTuple):
@@ -139,7 +141,9 @@ def prepare_plan(
     content = plan.to_bytes(suffix)
     planned = data.quality.planned_step
     manifest = make_manifest(inputs, plan, content, planner.random_state, planned)
-    return Prepared(planner, data, findings, ProgrammePlan(plan, content, manifest))
+    findings = add_repeats(findings, data.without_outcome, plan.calls)
+    warnings = tuple(str(each) for each in findings.findings if each.kind == LIST_WITHOUT_OUTCOMES)
+    return Prepared(planner, data, findings, ProgrammePlan(plan, content, manifest, warnings))
 
 
 def write_plan(planned: ProgrammePlan, output: PathLike) -> Path:
