@@ -3,14 +3,24 @@
 Nothing heavy is imported before a command runs, so that ``armwise --help`` answers at once.
 """
 
-import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from armwise.console import documented_exit, findings_as_json, plan_as_json, print_findings, say, say_summary
-from armwise.errors import ExitCode
+from armwise.console import (
+    answer,
+    documented_exit,
+    findings_as_json,
+    plan_as_json,
+    print_findings,
+    say,
+    say_summary,
+    tell,
+    tell_json,
+)
+from armwise.errors import ExitCode, InvalidInputError
+from armwise.text import counted
 
 EPILOG = (
     "Exit codes: 0 all is well; 1 unexpected, please report it; 2 wrong usage; 3 files or settings are wrong; "
@@ -27,8 +37,12 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 
+# Not readable=True, the default: a file without rights would be "wrong usage", with the exit code of that.
 ProgrammePath = Annotated[
-    Path, typer.Argument(help="The programme's settings, as 'armwise init' writes them.", metavar="PROGRAMME")
+    Path,
+    typer.Argument(
+        help="The programme's settings, as 'armwise init' writes them.", metavar="PROGRAMME", readable=False
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout, for scripts.")]
 DespiteOutage = Annotated[
@@ -37,8 +51,22 @@ DespiteOutage = Annotated[
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be written, and write nothing.")]
 
 
+def _show_version(wanted: bool) -> bool:
+    if wanted:
+        from importlib.metadata import version
+
+        with documented_exit():
+            tell(f"armwise {version('armwise')}")
+        raise typer.Exit
+    return wanted
+
+
 @app.callback(epilog=EPILOG)
-def armwise() -> None:
+def armwise(
+    _: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
     """Decide whom a health programme should call this week, from its own call logs.
 
     Start with **armwise init my-programme**: it writes a commented programme.toml and a small simulated programme.
@@ -67,7 +95,7 @@ def init(
 
         files = init_programme(folder, dry_run=dry_run)
         names = [str(file) for file in files]
-        typer.echo(json.dumps({"files": names, "written": not dry_run}) if as_json else "\n".join(names))
+        answer({"files": names, "written": not dry_run}, "\n".join(names), as_json)
         say(f"{'Would write' if dry_run else 'Wrote'} a simulated programme of {len(files)} files.")
         say(f"Next: armwise check {folder / 'programme.toml'}")
 
@@ -86,7 +114,7 @@ def check(
 
         report, data = examine_programme(programme, despite_outage=despite_outage)
         if as_json:
-            typer.echo(findings_as_json(report, data))
+            tell_json(findings_as_json(report, data))
         else:
             print_findings(report)
         say_summary(report, data, programme)
@@ -104,7 +132,7 @@ def reproduce(
     """Print a table or figure of the paper, run again, beside the paper's own numbers.
 
     Without options, the results that a clone comes with (results/) are shown at once, with the protocol behind each
-    column; where there are none, and with --quick, --rerun or --out, it is run. Results are kept as tidy CSV, with the
+    column; with --quick, --rerun or --out, it is run. Results are kept as tidy CSV, with the
     command, the commit, the machine and the wall time beside them. A command that was stopped goes on where it was;
     what is finished is not run again. What comes out: docs/reproduction.md.
     """
@@ -112,24 +140,36 @@ def reproduce(
         from armwise.experiments.reproduce import has_results, make_setup
         from armwise.experiments.reproduce import reproduce as run_again
 
-        shown = not (quick or rerun or out) and has_results(Path("results"))
+        shown = not (quick or rerun or out)
+        if shown and not has_results(Path("results")):
+            raise InvalidInputError(
+                "There are no results in this folder. Change to a clone of armwise, which has them; or run it "
+                "yourself: with --quick (minutes), --rerun (hours, the paper's protocol), or --out FOLDER."
+            )
         folder = out or Path("results/quick" if quick else "results" if shown else "results/rerun")
         setup = make_setup(folder, data, quick=quick, only_shows=shown, say=say)
         missing = sorted({"oulad", "ctn0094"} - set(setup.domains))
         if missing and not shown:
             say(f"Without {' and '.join(missing)}: name the folder that holds them with --data.")
-        typer.echo(run_again(what, setup).replace("\\*", "*"))
+        tell(run_again(what, setup).replace("\\*", "*"))
         say(f"Results: {folder}")
 
 
 Kind = Annotated[str, typer.Option("--kind", help="Size of the model: linear (the default), medium or large.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The same number gives the same result.")]
 ModelPath = Annotated[
-    Path | None, typer.Option("--model", help="What 'armwise fit' learned; default: model.armwise beside PROGRAMME.")
+    Path | None,
+    typer.Option(
+        "--model", help="What 'armwise fit' learned; default: model.armwise beside PROGRAMME.", readable=False
+    ),
 ]
 OutputPath = Annotated[
     Path | None,
-    typer.Option("--output", help="The call list, .csv, .xlsx or .parquet; default: call-list.csv beside PROGRAMME."),
+    typer.Option(
+        "--output",
+        help="The call list, .csv, .xlsx or .parquet; default: call-list.csv beside PROGRAMME.",
+        readable=False,
+    ),
 ]
 
 
@@ -150,19 +190,21 @@ def fit(
     """
     with documented_exit():
         from armwise.planning import fit_programme
+        from armwise.planning.inputs import check_output
 
         target = programme.parent / "model.armwise" if model is None else model
+        check_output(target, programme, [], [".armwise"], dry_run=dry_run)
         planner = fit_programme(programme, seed=seed, kind=kind, despite_outage=despite_outage, progress=None)
         if not dry_run:
             planner.save(target)
-        answer = {"file": str(target), "written": not dry_run, **planner.metrics_}
-        typer.echo(json.dumps(answer) if as_json else str(target))
+        record = {"file": str(target), "written": not dry_run, **planner.metrics_}
+        answer(record, str(target), as_json)
         number = planner.metrics_["num_people"]
         say(f"{'Would write' if dry_run else 'Wrote'} what was learned from {number:,.0f} people.")
-        say(f"Next: armwise plan {programme}  (or, for what it is worth: armwise evaluate {programme})")
+        say(f"Next: armwise plan {programme}")
 
 
-@app.command(epilog="Next: armwise fit PROGRAMME")
+@app.command(epilog="Next: armwise plan PROGRAMME")
 def evaluate(
     programme: ProgrammePath = Path("programme.toml"),
     kind: Kind = "linear",
@@ -186,27 +228,31 @@ def evaluate(
     """
     with documented_exit():
         from armwise.planning import ASSESSMENT_FILE, assess_programme, evaluate_programme
+        from armwise.planning.inputs import check_output
         from armwise.writing import write_file
 
         if for_report:
+            target = programme.parent / ASSESSMENT_FILE
+            check_output(target, programme, [], [".json"])
             kept = assess_programme(
                 programme, seed=seed, kind=kind, despite_outage=despite_outage, progress=None, started=say
             )
-            target = programme.parent / ASSESSMENT_FILE
             write_file(target, kept.to_json())
-            typer.echo(kept.to_json() if as_json else f"{kept.evaluation}\n\n{kept.table_of_losses()}", nl=not as_json)
+            if as_json:
+                tell_json(kept.to_json().rstrip("\n"))
+            else:
+                tell(f"{kept.evaluation}\n\n{kept.table_of_losses()}")
             say(f"Kept in {target}.")
             say(f"Next: armwise report {programme}")
             return
         result = evaluate_programme(programme, seed=seed, kind=kind, despite_outage=despite_outage, progress=None)
         if as_json:
-            typer.echo(json.dumps({**result._asdict(), "policies": [each._asdict() for each in result.policies]}))
+            tell_json({**result._asdict(), "policies": [each._asdict() for each in result.policies]})
         else:
-            typer.echo(str(result))
-        say(
-            f"{result.num_cohorts} cohorts of {result.cohort_size} people held back, {result.budget} calls a step each."
-        )
-        say(f"Next: armwise fit {programme}")
+            tell(str(result))
+        calls = counted(result.budget, "call")
+        say(f"{counted(result.num_cohorts, 'cohort')} of {result.cohort_size} people held back, {calls} a step each.")
+        say(f"Next: armwise plan {programme}  (to keep this for the report: armwise evaluate {programme} --for-report)")
 
 
 @app.command(epilog="Next: armwise explain PROGRAMME ID")
@@ -230,19 +276,22 @@ def plan(
     """
     with documented_exit():
         from armwise.planning import plan_programme, verify_plan, write_plan
+        from armwise.planning.inputs import check_output
 
         target = programme.parent / "call-list.csv" if output is None else output
+        used = programme.parent / "model.armwise" if model is None else model
         if verify:
             result = verify_plan(programme, target, model, despite_outage=despite_outage)
             checks = [check._asdict() for check in result.checks]
-            typer.echo(json.dumps({"holds": result.holds, "checks": checks}) if as_json else str(result))
+            answer({"holds": result.holds, "checks": checks}, str(result), as_json)
             raise typer.Exit(ExitCode.OK if result.holds else ExitCode.NOT_VERIFIED)
+        check_output(target, programme, [used], [".csv", ".parquet", ".xlsx"], dry_run=dry_run)
         planned = plan_programme(programme, model, suffix=target.suffix.lower(), despite_outage=despite_outage)
         manifest = None if dry_run else write_plan(planned, target)
         if as_json:
-            typer.echo(plan_as_json(planned, target, manifest))
+            tell_json(plan_as_json(planned, target, manifest))
         else:
-            typer.echo(planned.plan.to_bytes().decode() if dry_run else str(target), nl=not dry_run)
+            tell(planned.plan.to_bytes().decode() if dry_run else str(target), newline=not dry_run)
         say(f"{planned.manifest.planned_step}: {planned.plan.summary}")
         for warning in planned.warnings:
             say(f"Warning: {warning}")
@@ -267,8 +316,8 @@ def explain(
 
         from armwise.planning import plan_programme
 
-        answer = plan_programme(programme, model, despite_outage=despite_outage).plan.explain(person)
-        typer.echo(json.dumps(asdict(answer), ensure_ascii=False) if as_json else str(answer))
+        explanation = plan_programme(programme, model, despite_outage=despite_outage).plan.explain(person)
+        answer(asdict(explanation), str(explanation), as_json)
 
 
 @app.command(epilog="Next: open the file in a browser")
@@ -276,7 +325,7 @@ def report(
     programme: ProgrammePath = Path("programme.toml"),
     model: ModelPath = None,
     output: Annotated[
-        Path | None, typer.Option("--output", help="The page; default: report.html beside PROGRAMME.")
+        Path | None, typer.Option("--output", help="The page; default: report.html beside PROGRAMME.", readable=False)
     ] = None,
     smallest_group: Annotated[
         int, typer.Option("--smallest-group", min=1, help="Groups of fewer people are not shown.")
@@ -291,15 +340,19 @@ def report(
     files give the same page, to the byte.
     """
     with documented_exit():
-        from armwise.planning import REPORT_FILE, report_programme
+        from armwise.planning import ASSESSMENT_FILE, REPORT_FILE, report_programme
+        from armwise.planning.inputs import check_output
         from armwise.writing import write_file
 
         target = programme.parent / REPORT_FILE if output is None else output
+        used = programme.parent / "model.armwise" if model is None else model
+        others = [used, programme.parent / ASSESSMENT_FILE]
+        check_output(target, programme, others, [".html", ".htm"], dry_run=dry_run)
         page = report_programme(programme, model, smallest_group=smallest_group, despite_outage=despite_outage)
         if not dry_run:
             write_file(target, page.html)
-        answer = {"file": str(target), "written": not dry_run, "evaluated": page.facts.assessment is not None}
-        typer.echo(json.dumps(answer) if as_json else str(target))
+        record = {"file": str(target), "written": not dry_run, "evaluated": page.facts.assessment is not None}
+        answer(record, str(target), as_json)
         if page.facts.assessment is None:
             say(
                 f"For checks of the predictions and the comparison of losses: armwise evaluate {programme} --for-report"
@@ -322,7 +375,7 @@ def demo(
         from armwise.planning import run_demo
 
         result = run_demo(folder, say, progress=None)
-        typer.echo("\nSIMULATED: quality of the calls (0 no calls, 1 perfect knowledge), by what was learned by\n")
-        typer.echo(result.assessment.table_of_losses())
-        typer.echo(f"\ncall list  {result.call_list}\nreport     {result.report}")
+        tell("\nSIMULATED: quality of the calls (0 no calls, 1 perfect knowledge), by what was learned by\n")
+        tell(result.assessment.table_of_losses())
+        tell(f"\ncall list  {result.call_list}\nreport     {result.report}")
         say(f"Next: open {result.report} in a browser  (and, with your own files: armwise init my-programme)")

@@ -1,15 +1,20 @@
 """What every command shares: messages to stderr, armwise's complaints as exit codes, findings as text or JSON."""
 
+import errno
 import json
+import os
+import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from armwise.errors import ArmwiseError, ExitCode
+from armwise.errors import ArmwiseError, ExitCode, OutputError
+from armwise.interrupts import quit_at_once
+from armwise.text import counted, visible, visible_json
 
 if TYPE_CHECKING:
     from armwise.planning import DataQuality, ProgrammeData, ProgrammePlan, Report
@@ -18,7 +23,10 @@ if TYPE_CHECKING:
 @contextmanager
 def documented_exit() -> Iterator[None]:
     """Turn armwise's own complaints, and an interruption, into a message and an exit code; no traceback for either."""
+    started = signal.getsignal(signal.SIGINT) is quit_at_once
     try:
+        if started:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
         yield
     except ArmwiseError as error:
         say(str(error))
@@ -26,11 +34,53 @@ def documented_exit() -> Iterator[None]:
     except KeyboardInterrupt:
         say("Interrupted; nothing was left half-written.")
         raise typer.Exit(ExitCode.INTERRUPTED) from None
+    finally:
+        # All is done but for Python's own tidying up, which must not be interrupted halfway, with a traceback.
+        if started:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def say(message: str) -> None:
     """A message for a person: to stderr, out of the way of data."""
-    typer.echo(message, err=True)
+    # Where nobody can be told, the exit code still says it.
+    with suppress(OSError):
+        typer.echo(visible(message), err=True)
+
+
+def tell(text: str, *, newline: bool = True) -> None:
+    """Text to stdout."""
+    _print(visible(text), newline)
+
+
+def _print(text: str, newline: bool = False) -> None:
+    try:
+        typer.echo(text, nl=newline)
+    except OSError as error:
+        _discard_stdout()
+        if error.errno == errno.EPIPE:  # whoever read it has read enough, as 'head' does
+            raise typer.Exit(ExitCode.NOT_WRITTEN) from None
+        raise OutputError(f"Standard output could not be written: {error.strerror}. Is the disk full?") from error
+
+
+def tell_json(page: Any) -> None:
+    """One JSON object to stdout."""
+    tell(visible_json(page if isinstance(page, str) else json.dumps(page, ensure_ascii=False)))
+
+
+def answer(page: Any, text: str, as_json: bool) -> None:
+    """The same to stdout, for scripts or for people."""
+    if as_json:
+        tell_json(page)
+    else:
+        tell(text)
+
+
+def _discard_stdout() -> None:
+    """Send what is still to be printed nowhere, or Python would fail once more when it ends."""
+    with suppress(OSError, ValueError):
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def findings_as_json(report: "Report", data: "ProgrammeData | None") -> str:
@@ -59,8 +109,10 @@ def print_findings(report: "Report") -> None:
 
     colours = {"error": "bold red", "stop": "bold magenta", "warning": "yellow"}
     console = Console(file=sys.stdout, soft_wrap=True, highlight=False)
-    for severity, line in report.lines():
-        console.print(Text(f"{severity:8}", style=colours[severity]) + Text(line))
+    with console.capture() as captured:
+        for severity, line in report.lines():
+            console.print(Text(f"{severity:8}", style=colours[severity]) + Text(visible(line)))
+    _print(captured.get())
 
 
 def _absent(quality: "DataQuality") -> str:
@@ -77,8 +129,8 @@ def say_summary(report: "Report", data: "ProgrammeData | None", programme: Path)
     if data is not None:
         quality = data.quality
         say(
-            f"{quality.num_people:,} people{_absent(quality)}, {quality.num_steps} steps, "
-            f"{quality.num_attempts:,} attempts, {quality.num_calls:,} calls by health workers; "
+            f"{quality.num_people:,} people{_absent(quality)}, {counted(quality.num_steps, 'step')}, "
+            f"{counted(quality.num_attempts, 'attempt')}, {counted(quality.num_calls, 'call')} by health workers; "
             f"to plan: {quality.planned_step}."
         )
     if report.exit_code == ExitCode.INVALID_INPUT:

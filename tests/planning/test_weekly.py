@@ -236,7 +236,7 @@ from armwise.planning.weekly import write_plan
 
 output = Path(sys.argv[1])
 lists = [b"first\\n" * 20_000, b"second\\n" * 30_000]
-plans = [SimpleNamespace(content=each, manifest=SimpleNamespace(to_json=lambda: "{}")) for each in lists]
+plans = [SimpleNamespace(content=each, files=(), manifest=SimpleNamespace(to_json=lambda: "{}")) for each in lists]
 write_plan(plans[0], output)
 chance, seen = random.Random(0), set()
 for trial in range(60):

@@ -15,11 +15,12 @@ from armwise.losses import DecDFL, Loss, MeanSquaredError
 from armwise.mixtures import EntropyMixture
 from armwise.planning.calibration import Bin, compare_with_observed
 from armwise.planning.check import load_programme
+from armwise.planning.inputs import Input
 from armwise.planning.intervals import Share
 from armwise.planning.judging import Evaluation, PolicyQuality
-from armwise.planning.manifest import Input, read_inputs
-from armwise.planning.programme import PathLike, ProgrammeSettings
+from armwise.planning.programme import PathLike
 from armwise.planning.weekly import hold_back, make_planner
+from armwise.reading import read_file
 from armwise.training import TrainConfig
 from armwise.training.recipe import TEMPERATURE
 
@@ -130,24 +131,23 @@ def assess_programme(
         own = evaluation.policies[0]
         results.append(LossQuality(name, own.quality, own.standard_error, own.gain))
     bins = compare_with_observed(planner.predict_transitions(test.table), counts)
-    return Assessment(table_inputs(data.programme), len(test.table), evaluation, tuple(results), *bins)
-
-
-def table_inputs(programme: ProgrammeSettings) -> dict[str, Input]:
-    """The hashes of settings and tables."""
-    return {name: each for name, each in read_inputs(programme, programme.path).items() if name != "model"}
+    return Assessment(data.inputs, len(test.table), evaluation, tuple(results), *bins)
 
 
 def read_assessment(path: Path) -> Assessment | None:
     """What ``Assessment.to_json`` wrote; none if there is no such file."""
-    if not path.is_file():
-        return None
     try:
-        page = json.loads(path.read_text(encoding="utf-8"))
+        content = read_file(path)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InvalidInputError(f"{path} cannot be read: {error.strerror}. Check its rights, or remove it.") from error
+    try:
+        page = json.loads(content.decode())
         if (page["format"], page["version"]) != (FORMAT, VERSION):
             raise InvalidInputError(f"{path} is of another version. Evaluate again, or remove it.")
         return _from_page(page)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, InvalidInputError):
             raise
         raise InvalidInputError(f"{path} is damaged: {error!r}. Evaluate again, or remove it.") from error

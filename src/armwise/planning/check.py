@@ -1,7 +1,8 @@
 """From a programme's own files to clean arrays, or to a list of everything that is wrong with them."""
 
 import dataclasses
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import jax
@@ -12,6 +13,7 @@ from jaxtyping import Bool, Float, Int
 from armwise.data import Trajectories
 from armwise.errors import ExitCode, InvalidProgrammeError, OutageError
 from armwise.planning.findings import Findings, Report
+from armwise.planning.inputs import Input
 from armwise.planning.last_list import note_missing_outcomes
 from armwise.planning.outages import find_outages
 from armwise.planning.people import People, read_people
@@ -78,6 +80,7 @@ class ProgrammeData:
             never; null for those who may be.
         quality: what the tables hold, in numbers.
         without_outcome: the people on the last list of whom no outcome has been entered, if these are most of it.
+        hashes: the SHA-256 of the settings and of each table, of the very bytes that were read, by path.
     """
 
     programme: ProgrammeSettings
@@ -92,6 +95,12 @@ class ProgrammeData:
     exclusions: pl.Series
     quality: DataQuality
     without_outcome: frozenset[str] = frozenset()
+    hashes: Mapping[Path, str] = field(default_factory=dict)
+
+    @property
+    def inputs(self) -> dict[str, Input]:
+        """The files by what they are."""
+        return {name: Input(path.name, self.hashes[path]) for name, path in self.programme.files.items()}
 
     @property
     def taking_part(self) -> Bool[np.ndarray, " people"]:
@@ -198,7 +207,7 @@ def _combine(
     people = dataclasses.replace(people, exclusions=add_absent(people, calendar))
     quality = _quality(people, engagement, calendar, left_out, shares, outages, states, calls)
     lacking = note_missing_outcomes(programme.path.parent, people.ids, interventions, calendar, findings)
-    data = _assemble(people, states, calls, calendar, programme, quality)
+    data = _assemble(people, states, calls, calendar, programme, quality, findings.hashes)
     return dataclasses.replace(data, without_outcome=lacking)
 
 
@@ -236,6 +245,7 @@ def _assemble(
     calendar: Calendar,
     programme: ProgrammeSettings,
     quality: DataQuality,
+    hashes: Mapping[Path, str],
 ) -> ProgrammeData:
     observed = states >= 0
     # An action leads from its step's state to the next one's: a call that shows at once belongs to the step before.
@@ -259,6 +269,7 @@ def _assemble(
         groups=people.groups,
         exclusions=people.exclusions,
         quality=quality,
+        hashes=dict(hashes),
     )
 
 

@@ -1,7 +1,9 @@
 """What is wrong with a programme's files: every finding with its place, its value and its remedy, however many."""
 
+import hashlib
 from collections import Counter
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -165,6 +167,16 @@ class Findings:
     def __init__(self) -> None:
         self._shown: list[Finding] = []
         self._counts: Counter[tuple[str | None, ...]] = Counter()
+        self.hashes: dict[Path, str] = {}
+
+    def note_content(self, path: Path, content: bytes) -> bool:
+        """Keep the SHA-256 of a file as it was read, for the record of what a result was made from.
+
+        Returns:
+            Whether it is what was read before, if the same file holds several tables.
+        """
+        sha256 = hashlib.sha256(content).hexdigest()
+        return self.hashes.setdefault(path, sha256) == sha256
 
     def add(
         self,

@@ -9,19 +9,14 @@ from typing import Any, NamedTuple
 
 from armwise.errors import InvalidInputError
 from armwise.planning.call_list import Plan
-from armwise.planning.programme import ProgrammeSettings
+from armwise.planning.findings import shorten
+from armwise.planning.inputs import Input
+from armwise.reading import read_file
 
 FORMAT, VERSION = "armwise-plan", 1
 FOLDER = "manifests"
 # What can change a digit of a plan, beside armwise itself.
 LIBRARIES = ("jax", "numpy", "polars")
-
-
-class Input(NamedTuple):
-    """A file by its name and the SHA-256 of its content."""
-
-    file: str
-    sha256: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -75,18 +70,6 @@ class Verification(NamedTuple):
         )
 
 
-def read_inputs(programme: ProgrammeSettings, model: Path) -> dict[str, Input]:
-    """The hashes of everything that decides a plan."""
-    tables = {
-        "beneficiaries": programme.beneficiaries.source.path,
-        "engagement": programme.engagement.source.path,
-        "interventions": programme.interventions.source.path,
-    }
-    files = {"settings": programme.path, **tables, "model": model}
-    # A table that is not there is the check's to complain about, with everything else that is wrong.
-    return {name: Input(path.name, _hash_file(path)) for name, path in files.items() if path.is_file()}
-
-
 def make_manifest(inputs: dict[str, Input], plan: Plan, content: bytes, seed: int, planned_step: str) -> Manifest:
     """The manifest of a plan whose list has this content."""
     versions = {name: version(name) for name in ("armwise", *LIBRARIES)}
@@ -100,44 +83,72 @@ def find_manifest(output: Path, content: bytes) -> Path:
 
 
 def compare(output: Path, content: bytes, again: bytes, now: Manifest) -> Verification:
-    """What the manifest of a written list says, against the files as they are and the list as it would be now."""
+    """What the manifest of a written list says, against the files as they are and the list as it would be now.
+
+    The manifest is made again and compared whole, to the byte; the other checks say in words what differs.
+    """
     path = find_manifest(output, content)
-    if not path.is_file():
+    found = _read(path)
+    if found is None:
         note = "no manifest knows it: it was changed, or armwise did not write it"
         return Verification((Check(output.name, False, note),))
-    then, page = _read(path), json.loads(now.to_json())
-    if then.get("calls") != hashlib.sha256(content).hexdigest():
+    then, expected = _entries(found), now.to_json().encode()
+    if then is None:
+        return Verification((Check(path.name, False, "it was changed: it is not JSON any more"),))
+    if then.get(("calls",)) != hashlib.sha256(content).hexdigest():
         return Verification((Check(output.name, False, f"{path.name} is the manifest of another list"),))
-    checks = [Check(output.name, True, "as armwise wrote it")]
-    checks += [_check_input(name, then["inputs"].get(name), each) for name, each in page["inputs"].items()]
-    for name, number in page["versions"].items():
-        before = then["versions"].get(name)
-        checks.append(Check(name, before == number, f"{number} now" + ("" if before == number else f", {before} then")))
+    checks = [Check(output.name, True, "as armwise wrote it"), *_compare_entries(then, _entries(expected) or {})]
     same = content == again
     checks.append(Check("planned again", same, "the same list" if same else "another list"))
+    whole = found == expected
+    checks.append(Check(path.name, whole, "made again, the same" if whole else "not the same when it is made again"))
     return Verification(tuple(checks))
 
 
-def _check_input(name: str, then: dict[str, str] | None, now: dict[str, str]) -> Check:
-    holds = then is not None and then["sha256"] == now["sha256"]
-    return Check(f"{name} ({now['file']})", holds, "unchanged" if holds else "not the file that was planned from")
+# A manifest's entries by their place, as in ("summary", "excluded", "called recently").
+Entries = dict[tuple[str, ...], Any]
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _compare_entries(then: Entries, now: Entries) -> list[Check]:
+    """Files and versions one by one; of everything else, what differs."""
+    checks = []
+    for place, value in now.items():
+        before = then.get(place)
+        holds = place in then and before == value
+        if place[0] == "inputs" and place[-1] == "sha256":
+            note = "unchanged" if holds else "not the file that was planned from"
+            checks.append(Check(f"{place[1]} ({now[(*place[:-1], 'file')]})", holds, note))
+        elif place[0] == "versions":
+            checks.append(Check(place[-1], holds, f"{value} now" + ("" if holds else f", {_say(then, place)} then")))
+        elif place != ("calls",) and not holds:
+            checks.append(Check(": ".join(place), False, f"{_say(now, place)} now, {_say(then, place)} then"))
+    odd = [place for place in then if place not in now]
+    return checks + [Check(": ".join(place), False, f"nothing now, {_say(then, place)} then") for place in odd]
+
+
+def _say(entries: Entries, place: tuple[str, ...]) -> str:
+    return shorten(repr(entries[place])) if place in entries else "nothing"
+
+
+def _read(path: Path) -> bytes | None:
+    """The manifest's bytes; none if there is no such file."""
     try:
-        page = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InvalidInputError(f"{path} cannot be read: {error}. Plan again.") from error
-    if not isinstance(page, dict) or (page.get("format"), page.get("version")) != (FORMAT, VERSION):
-        raise InvalidInputError(f"{path} is not a manifest of version {VERSION}. Use the armwise that wrote it.")
-    if not all(isinstance(page.get(name), dict) for name in ("inputs", "versions")):
-        raise InvalidInputError(f"{path} is damaged: entries are missing. Plan again.")
-    return page
-
-
-def _hash_file(path: Path) -> str:
-    try:
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+        return read_file(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
     except OSError as error:
-        raise InvalidInputError(f"{path} cannot be read: {error.strerror}.") from error
+        raise InvalidInputError(f"{path} cannot be read: {error.strerror}. Check its rights.") from error
+
+
+def _entries(content: bytes) -> Entries | None:
+    """The entries of a page of JSON; none if it is not one."""
+    try:
+        return _flat(json.loads(content.decode()))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _flat(value: Any) -> Entries:
+    if not isinstance(value, dict) or not value:
+        return {(): value}
+    return {(name, *place): leaf for name, each in value.items() for place, leaf in _flat(each).items()}

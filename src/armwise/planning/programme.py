@@ -181,3 +181,13 @@ class ProgrammeSettings:
     budget: Budget
     rules: Rules
     outage: Outage
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The settings and the three tables, by what they are."""
+        return {
+            "settings": self.path,
+            "beneficiaries": self.beneficiaries.source.path,
+            "engagement": self.engagement.source.path,
+            "interventions": self.interventions.source.path,
+        }

@@ -23,6 +23,7 @@ from armwise.planning.programme import (
     Time,
 )
 from armwise.planning.settings import Section
+from armwise.reading import read_file
 
 YES = ("yes", "y", "true", "t", "1", "connected", "answered")
 NO = ("no", "n", "false", "f", "0", "not connected", "not answered", "unanswered")
@@ -84,7 +85,9 @@ def draft_programme(path: Path, findings: Findings) -> Draft | None:
 
 def _read_text(path: Path, findings: Findings) -> str | None:
     try:
-        return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+        content = read_file(path)
+        findings.note_content(path, content)
+        return content.decode("utf-8-sig").replace("\r\n", "\n")
     except FileNotFoundError:
         findings.add("config-missing", str(path))
     except IsADirectoryError:

@@ -4,7 +4,6 @@ import difflib
 import io
 import os
 import re
-import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -17,6 +16,7 @@ from armwise.planning.excel_errors import errors_as_text
 from armwise.planning.findings import Findings, Table
 from armwise.planning.identities import normalise_ids
 from armwise.planning.programme import Source
+from armwise.reading import read_file
 
 EXCEL = (".xlsx", ".xlsm", ".xls")
 ZIP, OLD_OFFICE, PARQUET, GZIP = b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"PAR1", b"\x1f\x8b"
@@ -59,12 +59,7 @@ def _sound_rows(source: Source, table: RawTable, id_column: str) -> Table:
 
 def _read_bytes(source: Source, findings: Findings) -> bytes | None:
     try:
-        mode = source.path.stat().st_mode
-        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-            # Reading a pipe or a device may never end.
-            findings.add("file-unreadable", source.name, what="This is not an ordinary file.")
-            return None
-        raw = source.path.read_bytes()
+        raw = read_file(source.path)
     except FileNotFoundError:
         findings.add("file-missing", source.name, remedy=_similar_file(source))
     except IsADirectoryError:
@@ -74,9 +69,17 @@ def _read_bytes(source: Source, findings: Findings) -> bytes | None:
     except ValueError:  # a NUL in the path
         findings.add("file-missing", source.name)
     else:
-        if raw:
-            return raw
+        return _checked_content(source, raw, findings)
+    return None
+
+
+def _checked_content(source: Source, raw: bytes, findings: Findings) -> bytes | None:
+    if not findings.note_content(source.path, raw):
+        findings.add("file-unreadable", source.name, what="The file changed while it was read.", remedy="Run it again.")
+    elif not raw:
         findings.add("file-empty", source.name)
+    else:
+        return raw
     return None
 
 

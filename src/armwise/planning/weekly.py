@@ -14,13 +14,15 @@ from armwise.errors import InvalidInputError
 from armwise.planning.call_list import Plan
 from armwise.planning.check import ProgrammeData, load_programme, load_with_findings
 from armwise.planning.findings import Report
+from armwise.planning.inputs import Input, refuse_inputs
 from armwise.planning.judging import Evaluation
 from armwise.planning.last_list import LIST_WITHOUT_OUTCOMES, add_repeats
-from armwise.planning.manifest import Manifest, Verification, compare, find_manifest, make_manifest, read_inputs
+from armwise.planning.manifest import Manifest, Verification, compare, find_manifest, make_manifest
 from armwise.planning.planner import OutreachPlanner
+from armwise.planning.planner_file import read_content
 from armwise.planning.programme import PathLike, Time
-from armwise.planning.programme_file import read_programme
 from armwise.planning.ties import tie_breaks
+from armwise.reading import read_file
 from armwise.writing import make_folder, write_file
 
 MODEL_FILE, CALLS_FILE = "model.armwise", "call-list.csv"
@@ -37,11 +39,20 @@ class People(NamedTuple):
 
 
 class ProgrammePlan(NamedTuple):
-    """A plan, the bytes of its list, the record of what it was made from, and what to look at before using it."""
+    """A plan, the bytes of its list, and the record of what it was made from.
+
+    Attributes:
+        plan: who is called.
+        content: the list's bytes.
+        manifest: the record.
+        files: where everything is that it was made from.
+        warnings: what to look at before using it.
+    """
 
     plan: Plan
     content: bytes
     manifest: Manifest
+    files: tuple[Path, ...]
     warnings: tuple[str, ...] = ()
 
 
@@ -132,18 +143,16 @@ def prepare_plan(
 ) -> Prepared:
     """The plan of ``plan_programme``, and what it was made by."""
     model = Path(path).parent / MODEL_FILE if model is None else Path(model)
-    planner, settings = OutreachPlanner.load(model), read_programme(path)
-    inputs = read_inputs(settings, model)
+    read = read_content(model)
+    planner, used = OutreachPlanner.from_bytes(read, model), Input.of(model, read)
     findings, data = load_with_findings(path, despite_outage=despite_outage)
     plan = _plan(planner, data)
-    if read_inputs(settings, model) != inputs:
-        raise InvalidInputError("A file changed while the plan was made. Plan again when nobody writes to the files.")
-    content = plan.to_bytes(suffix)
-    planned = data.quality.planned_step
-    manifest = make_manifest(inputs, plan, content, planner.random_state, planned)
+    content, files = plan.to_bytes(suffix), (*data.programme.files.values(), model)
+    inputs = {**data.inputs, "model": used}
+    manifest = make_manifest(inputs, plan, content, planner.random_state, data.quality.planned_step)
     findings = add_repeats(findings, data.without_outcome, plan.calls)
     warnings = tuple(str(each) for each in findings.findings if each.kind == LIST_WITHOUT_OUTCOMES)
-    return Prepared(planner, data, findings, ProgrammePlan(plan, content, manifest, warnings))
+    return Prepared(planner, data, findings, ProgrammePlan(plan, content, manifest, files, warnings))
 
 
 def write_plan(planned: ProgrammePlan, output: PathLike) -> Path:
@@ -157,6 +166,8 @@ def write_plan(planned: ProgrammePlan, output: PathLike) -> Path:
         The path of the manifest.
     """
     target = find_manifest(Path(output), planned.content)
+    refuse_inputs(output, planned.files)
+    refuse_inputs(target, planned.files)
     make_folder(target.parent)
     write_file(target, planned.manifest.to_json())
     write_file(output, planned.content)
@@ -175,9 +186,12 @@ def verify_plan(
         despite_outage: as in ``plan_programme``.
     """
     target = Path(output)
-    if not target.is_file():
-        raise InvalidInputError(f"{target} does not exist. Make a plan first: armwise plan {path}")
-    content = target.read_bytes()
+    try:
+        content = read_file(target)
+    except FileNotFoundError:
+        raise InvalidInputError(f"{target} does not exist. Make a plan first: armwise plan {path}") from None
+    except OSError as error:
+        raise InvalidInputError(f"{target} cannot be read: {error.strerror}. Check the path and its rights.") from error
     again = plan_programme(path, model, suffix=target.suffix.lower(), despite_outage=despite_outage)
     return compare(target, content, again.content, again.manifest)
 

@@ -12,10 +12,11 @@ from armwise.planning.calibration import Bin
 from armwise.planning.call_list import Plan, PlanSummary
 from armwise.planning.check import load_programme
 from armwise.planning.findings import Total
+from armwise.planning.inputs import Input
 from armwise.planning.intervals import wilson
 from armwise.planning.judging import Evaluation, PolicyQuality
 from armwise.planning.kinds import Severity
-from armwise.planning.manifest import Input, Manifest
+from armwise.planning.manifest import Manifest
 from armwise.planning.report.closeness import Closeness
 from armwise.planning.report.effect import Effect
 from armwise.planning.report.equity import make_groupings

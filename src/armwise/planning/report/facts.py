@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from armwise.data import transition_counts
-from armwise.planning.assessment import Assessment, table_inputs
+from armwise.planning.assessment import Assessment
 from armwise.planning.call_list import Plan
 from armwise.planning.check import DataQuality, ProgrammeData
 from armwise.planning.findings import Report
@@ -91,7 +91,7 @@ def collect(prepared: Prepared, assessment: Assessment | None, smallest_group: i
         groupings=make_groupings(here, calls["id"], smallest_group, everyone["id"]),
         smallest_group=smallest_group,
         assessment=assessment,
-        is_current=assessment is not None and dict(assessment.inputs) == table_inputs(data.programme),
+        is_current=assessment is not None and dict(assessment.inputs) == data.inputs,
         quality=data.quality,
         findings=findings,
         num_learned_from=int(planner.metrics_["num_people"]),
