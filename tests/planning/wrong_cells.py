@@ -237,7 +237,23 @@ STATES_AND_WEEKS = [
     )
 ]
 
+# Sixty-one people, of whom each has a name of her own.
+_ROWS = "".join(f"{number:04},{number % 7},x,north,active,2024-01-01,Name {number}\n" for number in range(1, 61))
+NAMED = "id,age,language,district,status,enrolled,name\n" + _ROWS + "0061,5,y,south,opted out,2024-01-01,Name 61\n"
+
 OTHERS = [
+    Case(
+        "names as a category",
+        lambda folder: (
+            (folder / PEOPLE).write_text(NAMED)
+            and (folder / TOML).write_text(edited(TOML, '["language"]', '["name"]'))
+            and None
+        ),
+        "feature-names",
+        PEOPLE,
+        None,
+        "Remove it from",
+    ),
     edit("status empty", VISITS, "2024-01-05,delivered", "2024-01-05,", "status-empty", 2),
     edit("status unknown", VISITS, "2024-01-05,delivered", "2024-01-05,perhaps", "status-unknown", 2, "'perhaps'"),
     edit("age in words", PEOPLE, ",31,", ",thirty,", "feature-number", 3, "'thirty'"),

@@ -1,5 +1,6 @@
 """Columns of text as what they mean: ids, steps, seconds, yes and no. What cannot be read is noted, by its row."""
 
+import json
 from collections.abc import Sequence
 
 import polars as pl
@@ -11,6 +12,11 @@ from armwise.planning.programme import Time
 
 PLACEHOLDERS = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "--", "?", "unknown", "#ref!", "#value!")
 LONGEST_CALL = 86400
+# For the two lists of words in programme.toml, what is noted for empty cells and for words in neither.
+FLAG_KINDS = {
+    ("yes", "no"): ("connected-empty", "connected-unknown"),
+    ("delivered", "planned"): ("status-empty", "status-unknown"),
+}
 
 
 def check_ids(table: Table, findings: Findings) -> None:
@@ -81,14 +87,26 @@ def to_states(table: Table, column: str, num_states: int, connected: pl.Series |
 
 
 def to_flags(
-    table: Table, column: str, yes: Sequence[str], no: Sequence[str], kinds: tuple[str, str], findings: Findings
+    table: Table, column: str, keys: tuple[str, str], yes: Sequence[str], no: Sequence[str], findings: Findings
 ) -> pl.Series:
-    """True and false by their spellings, whatever the capitals; ``kinds`` are noted for empty and for other cells."""
+    """True and false by their spellings, whatever the capitals; ``keys`` name the lists of these in programme.toml."""
     text = table[column]
     word = text.str.strip_chars().str.to_lowercase()
     flags = word.is_in(list(yes))
     empty = text.is_null() | (word == "")
-    findings.rows(kinds[0], table, column, empty)
+    if_empty, if_unknown = FLAG_KINDS[keys]
+    write = f"Write {yes[0]} or {no[0]}"
+    findings.rows(if_empty, table, column, empty, remedy=f"{write}.")
     unknown = ~empty & ~flags & ~word.is_in(list(no))
-    findings.rows(kinds[1], table, column, unknown, once_per_value=True)
+    remedy = (
+        f"{write}; or set {_word_lists(word, keys, yes, no)} in [{table.source.section}], with the new words added."
+    )
+    findings.rows(if_unknown, table, column, unknown, remedy=remedy, once_per_value=True)
     return flags.set(empty | unknown, None)
+
+
+def _word_lists(word: pl.Series, keys: tuple[str, str], yes: Sequence[str], no: Sequence[str]) -> str:
+    """The lists for programme.toml with the words that the column has; a list there replaces the usual one."""
+    present = set(word.drop_nulls().unique().to_list())
+    lists = ([each for each in words if each in present] or [words[0]] for words in (yes, no))
+    return " and ".join(f"{key} = {json.dumps(words)}" for key, words in zip(keys, lists, strict=True))

@@ -42,14 +42,18 @@ KINDS = {
     "file-encoding": Kind("The file is not UTF-8.", "Set 'encoding', or save it as 'CSV UTF-8'."),
     "file-separator": Kind("The columns are separated by another character.", "Set 'separator'."),
     "file-line-ends": Kind("The lines end as on a Mac before 2001.", "Save it as 'CSV UTF-8'."),
-    "file-quotes": Kind("A quotation mark opens and does not close properly.", "Remove it, or double it."),
+    "file-quotes": Kind(
+        "A quotation mark opens and does not close properly.",
+        "Remove it; or put the whole cell in quotation marks and double those inside.",
+    ),
     "file-ragged": Kind(
         "The row has not as many cells as the header.",
-        "If it is the last, the file was cut off: copy it again. Otherwise put text with a separator in quotes.",
+        "If it is the last, the file was cut off: copy it again. Too many cells: put text with a separator in quotes. "
+        "Too few: add the separators that are missing.",
     ),
     "file-multiline": Kind(
         "Cells go over several lines.",
-        "If that is not meant, a quotation mark is missing and rows may be hidden in a cell.",
+        "Nothing, if meant. Otherwise a quotation mark is missing, and rows may be hidden in a cell: add it.",
         Severity.WARNING,
     ),
     "sheet-choice": Kind("The workbook has several sheets.", "Say which one with 'sheet'."),
@@ -60,7 +64,9 @@ KINDS = {
     "column-duplicate": Kind("Two columns have this name.", "Rename or remove one."),
     "table-empty": Kind("The table has a header but no rows.", SAVE_AGAIN),
     "table-no-calls": Kind(
-        "No past call was delivered.", "What calls achieve cannot be learned from this data.", Severity.WARNING
+        "No past call was delivered.",
+        "Add past calls if there were any: what calls achieve cannot be learned without them.",
+        Severity.WARNING,
     ),
     # ids
     "id-empty": Kind("The id is empty.", "Fill it in; merged cells must be separated. Delete rows of totals."),
@@ -114,7 +120,11 @@ KINDS = {
         "The row lies on or after the day of the plan.",
         'Correct it or the plan\'s date, or set later_rows = "ignore" to plan as of that day.',
     ),
-    "row-before-start": Kind("Rows before the first step are left out.", "Nothing, if meant.", Severity.WARNING),
+    "row-before-start": Kind(
+        "Rows before the first step are left out.",
+        "Nothing, if meant. Otherwise set first_day, or first_week, to an earlier one.",
+        Severity.WARNING,
+    ),
     "row-before-enrolment": Kind(
         "Rows from before the person was enrolled are left out.", "Check the two dates.", Severity.WARNING
     ),
@@ -123,13 +133,14 @@ KINDS = {
     ),
     "row-unfinished-step": Kind(
         "Rows of the step in which the plan is made are left out: it is not over.",
-        "Nothing, if meant.",
+        "Nothing, if meant. Otherwise set the plan's date to the first day of the next step.",
         Severity.WARNING,
     ),
     # engagement
     "connected-empty": Kind("It is not said whether the call connected.", "Write yes or no."),
     "connected-unknown": Kind(
-        "This is neither a yes nor a no.", "Write yes or no, or list the word under 'yes' or 'no' in [engagement]."
+        "This is neither a yes nor a no.",
+        "Write yes or no; or set the lists 'yes' and 'no' in [engagement] to all words of the column.",
     ),
     "seconds-empty": Kind("The call connected, but the seconds are empty.", "Fill them in; 0 if nobody listened."),
     "seconds-invalid": Kind("This is not a number of seconds.", "Write seconds as in 35 or 35.5."),
@@ -149,20 +160,32 @@ KINDS = {
     # interventions
     "status-empty": Kind("It is not said whether the call was delivered.", "Write delivered or planned."),
     "status-unknown": Kind(
-        "This says neither delivered nor planned.", "List the word under 'delivered' or 'planned' in [interventions]."
+        "This says neither delivered nor planned.",
+        "Write delivered or planned; or set the lists 'delivered' and 'planned' in [interventions] to all words of the "
+        "column.",
     ),
-    "intervention-repeated": Kind("The same call is listed twice and counts once.", "Check.", Severity.WARNING),
+    "intervention-repeated": Kind(
+        "The same call is listed twice and counts once.",
+        "Nothing, if it was one call. Otherwise correct the date of one.",
+        Severity.WARNING,
+    ),
     "list-without-outcomes": Kind(
         "Most people on the last list have no row among the interventions since.",
         "Enter the calls of that list, delivered or not, and plan again: the rules cannot know calls that are missing.",
         Severity.WARNING,
     ),
     # beneficiaries
-    "feature-number": Kind("This is not a number.", "Correct it, leave it empty, or list the column as a category."),
+    "feature-number": Kind(
+        "This is not a number.", "Correct it, leave it empty, or move the column from 'numbers' to 'categories'."
+    ),
     "feature-error": Kind(
         "This is a spreadsheet's error, not a value.", "Correct its formula, or leave the cell empty."
     ),
-    "feature-constant": Kind("Everyone has the same value, so it explains nothing.", "Drop it.", Severity.WARNING),
+    "feature-constant": Kind(
+        "Everyone has the same value, so it explains nothing.",
+        "Remove it from 'numbers' or 'categories'.",
+        Severity.WARNING,
+    ),
     "feature-names": Kind(
         "Most people have a value that nobody else has, as with names and telephone numbers.",
         "Remove it from 'numbers' and 'categories': the model would keep these values. Group places into larger areas.",
@@ -179,7 +202,9 @@ KINDS = {
         "The value is listed neither under never_call nor under may_call.",
         "Correct the cell, or add the value to the list of the column under [rules.never_call] or [rules.may_call].",
     ),
-    "never-call-unused": Kind("Nobody has this value.", "Check its spelling.", Severity.WARNING),
+    "never-call-unused": Kind(
+        "Nobody has this value.", "Correct its spelling, or remove it if nobody has it any more.", Severity.WARNING
+    ),
     # outages
     "outage": Kind("Far fewer people than usual were observed.", "Check the call log of it.", Severity.WARNING),
     "outage-now": Kind(

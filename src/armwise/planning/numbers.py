@@ -6,6 +6,7 @@ from collections.abc import Callable
 import polars as pl
 
 from armwise.planning.findings import Findings, Table
+from armwise.planning.kinds import KINDS
 from armwise.planning.programme import Source
 
 ARABIC_DECIMAL = "\u066b"
@@ -37,7 +38,8 @@ def note_bad_numbers(kind: str, table: Table, column: str, bad: pl.Series, findi
         if cells.any():
             findings.rows(kind, table, column, cells, remedy=remedy(text, text.filter(cells)))
         bad = bad & ~cells
-    findings.rows(kind, table, column, bad)
+    usual = KINDS[kind].remedy.replace("35.5", f"35{table.source.decimal}5")
+    findings.rows(kind, table, column, bad, remedy=usual)
 
 
 # What to do about cells (the second argument) of a column (the first).

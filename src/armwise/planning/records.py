@@ -41,8 +41,7 @@ def read_engagement(section: EngagementTable, time: Time, people: People | None,
     check_ids(table, findings)
     connected = None
     if section.connected is not None and section.connected in table.frame.columns:
-        kinds = ("connected-empty", "connected-unknown")
-        connected = to_flags(table, section.connected, section.yes, section.no, kinds, findings)
+        connected = to_flags(table, section.connected, ("yes", "no"), section.yes, section.no, findings)
     states = _states(table, section, connected, findings)
     return _records(table, section.when, time, people, findings, states)
 
@@ -72,8 +71,8 @@ def read_interventions(
     check_ids(table, findings)
     counts = pl.Series("counts", np.ones(table.frame.height, dtype=bool))
     if section.status is not None and section.status in table.frame.columns:
-        kinds = ("status-empty", "status-unknown")
-        delivered = to_flags(table, section.status, section.delivered, section.planned, kinds, findings)
+        words = section.delivered, section.planned
+        delivered = to_flags(table, section.status, ("delivered", "planned"), *words, findings)
         counts = (delivered.fill_null(False) | section.count_planned).alias("counts")
     return _records(table, section.when, time, people, findings, counts)
 

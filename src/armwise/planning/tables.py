@@ -2,6 +2,7 @@
 
 import difflib
 import io
+import json
 import os
 import re
 from collections.abc import Iterator
@@ -200,7 +201,9 @@ def _choose_sheet(source: Source, names: list[str], findings: Findings) -> str |
     if source.sheet is None and len(names) == 1:
         return names[0]
     if source.sheet is None:
-        remedy = f'Say which one: sheet = "{names[0]}".' if names else None
+        remedy = (
+            f"Say which one in [{source.section}]: sheet = {json.dumps(names[0], ensure_ascii=False)}, for example."
+        )
         findings.add("sheet-choice", source.name, what=f"The workbook has the sheets {listed}.", remedy=remedy)
     elif source.sheet in names:
         return source.sheet
