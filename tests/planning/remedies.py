@@ -29,6 +29,13 @@ from tests.planning.small import BENEFICIARIES, ENGAGEMENT, PROGRAMME
 from tests.planning.wrong_cells import NAMED
 
 UMLAUTS = PROGRAMME.replace("Four", "Vier für alle")
+_ROWS = enumerate(BENEFICIARIES.splitlines())
+LEFT = (
+    put(PEOPLE, "\n".join(row + (",left" if number == 0 else ",") for number, row in _ROWS)),
+    change(TOML, 'enrolled = "enrolled"', 'enrolled = "enrolled"\nleft = "left"'),
+)
+FIRST = "north,active,2024-01-01,"
+
 SETTINGS = [
     Remedy("config-missing", "armwise init", (remove(TOML),), (put(TOML, PROGRAMME),)),
     Remedy("config-unreadable", "in UTF-8", (put(TOML, UMLAUTS.encode("cp1252")),), (put(TOML, UMLAUTS),)),
@@ -234,6 +241,8 @@ TIMES = [
         (set_in("time", "first_day = 2024-01-08"),),
         (change(TOML, "first_day = 2024-01-08", "first_day = 2024-01-01"),),
     ),
+    one("row-after-exit", "Check the two dates", PEOPLE, FIRST, FIRST + "2024-01-08", also=LEFT),
+    one("left-before-enrolment", "Correct one", PEOPLE, FIRST, FIRST + "2023-12-08", also=LEFT),
     one("row-before-enrolment", "Check the two dates", PEOPLE, "active,2024-01-08", "active,2024-01-15"),
     Remedy(
         "row-unfinished-step",
