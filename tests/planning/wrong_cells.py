@@ -286,6 +286,8 @@ OTHERS = [
     ),
     edit("no group", PEOPLE, "urdu,south", "urdu,", "group-empty", 3),
     edit("group without a budget", PEOPLE, "urdu,south", "urdu,west", "group-without-budget", 3, "'west'"),
+    edit("escape in a group", PEOPLE, "urdu,south", "urdu,so\x1b[2Juth", "group-characters", 3, r"'so\x1b[2Juth'"),
+    edit("writing turned round in a group", PEOPLE, "urdu,south", "urdu,so\u202euth", "group-characters", 3),
     edit("opt-out with a hyphen", PEOPLE, "Opted out", "opted-out", "never-call-unknown", 4, "'opted-out'"),
     edit("opt-out empty", PEOPLE, "Opted out", "", "never-call-empty", 4, '""'),
     setting("group without people", "south = 1", "soutth = 1", "group-without-people", "'south'", None),

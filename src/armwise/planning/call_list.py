@@ -9,10 +9,11 @@ from typing import Any
 import polars as pl
 
 from armwise.errors import InvalidInputError
-from armwise.planning.files import spreadsheet_safe
+from armwise.planning.files import spreadsheet_safe, without_hidden
 from armwise.planning.programme import PathLike
 from armwise.planning.rules import COOL_DOWN, FINISHED, MAX_CALLS, NEVER_CALL, NOT_ENROLLED, CallRules, why_not
 from armwise.planning.workbook import to_workbook
+from armwise.text import counted
 from armwise.writing import write_file
 
 DIGITS = 4
@@ -44,8 +45,8 @@ class PlanSummary:
     num_without_gain: int
 
     def __str__(self) -> str:
-        lines = [f"{self.num_calls:,} of {self.budget:,} calls, for {self.num_people:,} people:"]
-        lines += [f"  {name}: {used:,} of {cap:,} calls" for name, (used, cap) in self.calls_by_group.items()]
+        lines = [f"{self.num_calls:,} of {counted(self.budget, 'call')}, for {self.num_people:,} people:"]
+        lines += [f"  {name}: {used:,} of {counted(cap, 'call')}" for name, (used, cap) in self.calls_by_group.items()]
         lines += [f"  {self.num_eligible:,} may be called"]
         lines += [f"  {number:,} {reason}" for reason, number in self.excluded.items()]
         lines += [f"  {number:,} with a value of {name!r} never seen before" for name, number in self.unseen.items()]
@@ -129,9 +130,9 @@ class Plan:
                 spreadsheet keeps their zeros) or ``.parquet``.
         """
         if suffix == ".csv":
-            return spreadsheet_safe(self.calls).write_csv(float_precision=DIGITS).encode()
+            return spreadsheet_safe(without_hidden(self.calls)).write_csv(float_precision=DIGITS).encode()
         if suffix == ".xlsx":
-            return to_workbook(self.calls, DIGITS)
+            return to_workbook(without_hidden(self.calls), DIGITS)
         if suffix != ".parquet":
             raise InvalidInputError(f"A call list is written as .xlsx, .csv or .parquet, not as {suffix!r}.")
         stream = io.BytesIO()
@@ -208,8 +209,14 @@ def _exclusion(name: str, row: dict[str, Any], rules: CallRules) -> str:
         when = f"{steps(row['since_call'])} before the planned one" if row["since_call"] else "in the planned one"
         return f"The last call was {when}; the rule is to wait {steps(rules.cool_down)} after a call."
     if name == MAX_CALLS:
-        return f"There have been {row['calls']} calls already, and at most {rules.max_calls} are allowed."
-    return f"The person was observed in {steps(row['observed'])}, and {rules.min_observed} are needed."
+        so_far = f"{'has' if row['calls'] == 1 else 'have'} been {counted(row['calls'], 'call')} already"
+        return f"There {so_far}, and at most {counted(rules.max_calls or 0, 'call')} {_are(rules.max_calls)} allowed."
+    needed = f"{rules.min_observed} {_are(rules.min_observed)} needed"
+    return f"The person was observed in {steps(row['observed'])}, and {needed}."
+
+
+def _are(number: int | None) -> str:
+    return "is" if number == 1 else "are"
 
 
 def _outranked(row: dict[str, Any], calls: pl.DataFrame, rules: CallRules) -> str:
@@ -226,6 +233,6 @@ def _outranked(row: dict[str, Any], calls: pl.DataFrame, rules: CallRules) -> st
     if row["index"] == lowest:
         return f"The index, {row['index']:.4g}, equals the lowest on {of_whom}; a lot decided between equals."
     return (
-        f"The index, {row['index']:.4g}, is below {lowest:.4g}, the lowest on {of_whom}: the {rivals.height} calls "
-        "there are worth more."
+        f"The index, {row['index']:.4g}, is below {lowest:.4g}, the lowest on {of_whom}: the "
+        f"{counted(rivals.height, 'call')} there {_are(rivals.height)} worth more."
     )

@@ -11,6 +11,7 @@ from armwise.planning.programme import PathLike
 from armwise.planning.report import REPORT_FILE, report_programme
 from armwise.planning.sample import sample_programme
 from armwise.planning.weekly import CALLS_FILE, MODEL_FILE, fit_programme, plan_programme, write_plan
+from armwise.text import counted
 from armwise.writing import write_file, write_folder
 
 NUM_PEOPLE, CALLS_PER_GROUP, NUM_TRAJECTORIES, NUM_STEPS = 1000, 14, 500, 6
@@ -48,9 +49,8 @@ def run_demo(
     path = _simulate_files(target, num_people)
     step("checking them")
     quality = load_programme(path).quality
-    say(
-        f"    {quality.num_attempts:,} attempts and {quality.num_calls:,} calls in {quality.num_steps} weeks; no errors"
-    )
+    calls = counted(quality.num_calls, "call")
+    say(f"    {counted(quality.num_attempts, 'attempt')} and {calls} in {quality.num_steps} weeks; no errors")
     step("learning whom calls help")
     fit_programme(path, progress=progress).save(target / MODEL_FILE)
     step("evaluating on people held back, by what a model can learn by")
@@ -61,7 +61,8 @@ def run_demo(
     step("planning the week's calls")
     planned = plan_programme(path)
     write_plan(planned, target / CALLS_FILE)
-    say(f"    {planned.plan.summary.num_calls} calls for {planned.plan.summary.num_people:,} people")
+    summary = planned.plan.summary
+    say(f"    {counted(summary.num_calls, 'call')} for {summary.num_people:,} people")
     step("writing the report")
     write_file(target / REPORT_FILE, report_programme(path).html)
     return Demo(path, target / CALLS_FILE, target / REPORT_FILE, assessment)

@@ -1,9 +1,12 @@
-"""Text that a spreadsheet will not run."""
+"""Text that a spreadsheet will not run, and that steers no terminal."""
 
 import polars as pl
 
-# What spreadsheets take for the beginning of a formula; some skip tabs and line ends before one.
-FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
+from armwise.text import HIDDEN, visible
+
+# What spreadsheets take for the beginning of a formula; some skip tabs and line ends before one, and some, in East
+# Asian settings, read the wide forms as the usual ones.
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def spreadsheet_safe(table: pl.DataFrame) -> pl.DataFrame:
@@ -21,6 +24,14 @@ def spreadsheet_safe(table: pl.DataFrame) -> pl.DataFrame:
         if table.schema[name] == pl.String
     ]
     return table.with_columns(columns).rename({name: safe_text(name) for name in table.columns})
+
+
+def without_hidden(table: pl.DataFrame) -> pl.DataFrame:
+    """The table with every hidden character of a text as an escape that can be seen."""
+    names = [name for name in table.columns if table.schema[name] == pl.String]
+    # Almost always there is nothing to do; then no text is touched.
+    odd = [name for name in names if any(HIDDEN.search(text) for text in table[name].drop_nulls().unique().to_list())]
+    return table.with_columns(pl.col(name).map_elements(visible, return_dtype=pl.String) for name in odd)
 
 
 def safe_text(text: str) -> str:

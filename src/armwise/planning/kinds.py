@@ -192,6 +192,7 @@ KINDS = {
     ),
     "left-before-enrolment": Kind("The person left before being enrolled.", "Correct one of the two dates."),
     "group-empty": Kind("The person belongs to no group.", "Fill it in."),
+    "group-characters": Kind("The group's name contains invisible or control characters.", "Type it again."),
     "group-without-budget": Kind("The group has no budget.", "Add it under [budget.per_group], or correct the cell."),
     "group-without-people": Kind("Nobody belongs to this group.", "Correct its name, or remove it."),
     "never-call-empty": Kind(

@@ -14,6 +14,7 @@ from armwise.planning.numbers import ERRORS, note_bad_numbers, to_numbers
 from armwise.planning.personal import is_personal
 from armwise.planning.programme import BeneficiariesTable, Budget, Rules, Time
 from armwise.planning.tables import read_table
+from armwise.text import HIDDEN
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +116,8 @@ def _groups(table: Table, budget: Budget, programme: str, findings: Findings) ->
     groups, known = table[budget.group], [name for name, _ in budget.per_group]
     no_group = groups.is_null() | groups.str.contains(ERRORS)
     findings.rows("group-empty", table, budget.group, no_group)
+    odd = [name for name in groups.drop_nulls().unique().to_list() if HIDDEN.search(name) or "\n" in name]
+    findings.rows("group-characters", table, budget.group, groups.is_in(odd))
     if known:
         unknown = ~no_group & ~groups.is_in(known)
         findings.rows("group-without-budget", table, budget.group, unknown, once_per_value=True)

@@ -10,6 +10,9 @@ from datetime import date, datetime
 from typing import Any
 
 from armwise.planning.findings import Findings
+from armwise.text import HIDDEN
+
+INVISIBLE = "It contains invisible or control characters."
 
 
 class Section:
@@ -45,6 +48,9 @@ class Section:
     def keys(self) -> list[str]:
         """All keys, where they are names of the programme's own."""
         self._known += self._values
+        for key in self._values:
+            if HIDDEN.search(key):
+                self.refuse(key, "config-wrong-value", INVISIBLE, "Type it again.")
         return list(self._values)
 
     def text(self, key: str, default: str | None = None) -> str | None:
@@ -133,9 +139,18 @@ class Section:
         if key not in self._values:
             return default
         if valid(self._values[key]):
-            return self._values[key]
+            return self._without_hidden(key, default)
         self.refuse(key, "config-wrong-value", remedy=f"It must be {kind}.")
         return default
+
+    def _without_hidden(self, key: str, default: Any) -> Any:
+        """The value, unless it is text with characters that nobody sees and a terminal may obey."""
+        value = self._values[key]
+        texts = value if isinstance(value, list) else [value]
+        if any(isinstance(text, str) and HIDDEN.search(text) for text in texts):
+            self.refuse(key, "config-wrong-value", INVISIBLE, "Type it again.")
+            return default
+        return value
 
     def _row(self, key: str | None) -> int | None:
         """The line on which the key is set; TOML's reader does not tell, so look for it under its heading."""
