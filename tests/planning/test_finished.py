@@ -45,7 +45,7 @@ def test_whoever_left_is_not_observed_planned_or_counted_from_then_on(tmp_path):
     assert data.quality.num_left_out == 2
     findings = check_programme(tmp_path / "programme.toml").findings
     assert [(each.kind, each.what) for each in findings] == [
-        ("row-after-exit", "2 rows are from after the person left; left out.")
+        ("row-after-exit", "2 rows are from after people left; left out.")
     ]
 
 

@@ -145,6 +145,11 @@ def test_a_call_with_a_mistyped_year_is_said(tmp_path):
     assert [(each.kind, each.row, each.value) for each in report.findings] == [("call-far-before", 5, "2023-01-16")]
 
 
+def test_a_call_from_before_enrolment_is_named_by_its_row(tmp_path):
+    report = check_programme(write_programme(tmp_path, interventions=INTERVENTIONS + "0002,2023-01-16,delivered\n"))
+    assert [(each.kind, each.row, each.person) for each in report.findings] == [("row-before-enrolment", 5, "0002")]
+
+
 def test_many_calls_before_the_first_step_are_usual(tmp_path):
     more = INTERVENTIONS + "".join(f"0002,2023-01-{day:02d},delivered\n" for day in range(1, 9))
     settings = edited("programme.toml", 'enrolled = "enrolled"\n', "")

@@ -210,7 +210,8 @@ KINDS = {
     "outage": Kind("Far fewer people than usual were observed.", "Check the call log of it.", Severity.WARNING),
     "outage-now": Kind(
         "Far fewer people than usual were observed in the last step.",
-        "Complete the call log; set the plan's date if the step is not over. To plan all the same: --despite-outage.",
+        "Complete the call log; set the plan's date if the step is not over; set 'left' or 'length' under "
+        "[beneficiaries] if people finished. To plan all the same: --despite-outage.",
         Severity.STOP,
     ),
 }

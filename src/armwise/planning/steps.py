@@ -115,8 +115,9 @@ def rows_of_calls(
     _note_later(interventions, calendar, time, findings, rows["counts"])
     before, after = _before_enrolment(rows, calendar, people), _after_exit(rows, people)
     file, column = interventions.table.file, interventions.when_column
-    _note_left_out("row-before-enrolment", file, column, before & rows["counts"], findings)
-    _note_left_out("row-after-exit", file, column, after & rows["counts"], findings)
+    # By row: a call that is left out because of a mistyped date is one that the rules forget.
+    for kind, outside in (("row-before-enrolment", before), ("row-after-exit", after)):
+        findings.rows(kind, interventions.table, column, outside & rows["counts"])
     made = (rows["counts"] & (rows["when"] < calendar.plan) & ~before & ~after).fill_null(False)
     _note_lone_calls(interventions, rows["step"], made, calendar, time, findings)
     kept = rows.filter(made)
@@ -164,10 +165,13 @@ def _note_left_out(kind: str, file: str, column: str, bad: pl.Series, findings: 
     number = int(bad.sum())
     if number:
         words = {
-            "row-before-start": "lie before the first step",
-            "row-before-enrolment": "are from before the person was enrolled",
-            "row-after-exit": "are from after the person left",
-            "row-unfinished-step": "lie in the step in which the plan is made, which is not over",
+            "row-before-start": ("lies before the first step", "lie before the first step"),
+            "row-before-enrolment": ("is from before the person was enrolled", "are from before people were enrolled"),
+            "row-after-exit": ("is from after the person left", "are from after people left"),
+            "row-unfinished-step": (
+                "lies in the unfinished step of the plan",
+                "lie in the unfinished step of the plan",
+            ),
         }
-        what = f"{number:,} {'rows' if number > 1 else 'row'} {words[kind]}; left out."
+        what = f"{number:,} {'rows' if number > 1 else 'row'} {words[kind][number > 1]}; left out."
         findings.add(kind, file, column=column, what=what)
