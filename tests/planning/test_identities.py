@@ -62,7 +62,7 @@ def test_people_whose_ids_look_alike_are_said(tmp_path, first, second):
     assert report.exit_code == ExitCode.OK
 
 
-@pytest.mark.parametrize("cell", ["PaC1", "рac1", "ｐac1", "00pac1", "pac1.0"])
+@pytest.mark.parametrize("cell", ["PaC1", "рac1", "ｐac1", "00pac1", "pac1.0", "'pac1", "pac1\u200b"])
 def test_an_unknown_id_seems_to_be_the_one_it_looks_like(tmp_path, cell):
     texts = {
         "beneficiaries": with_id(BENEFICIARIES, "0001", "pac1"),

@@ -89,6 +89,8 @@ def _other_separator(source: Source, header: tuple[str, ...], wanted: tuple[str,
     if len(header) > 1 and any(name in header for name in wanted):
         return False
     line = re.sub(r"[\r\n]", " ", source.separator.join(header))
+    if len(header) == 1 and _is_one_cell(source, line, wanted, findings):
+        return True
     for separator, written in SEPARATORS.items():
         cut = next(csv.reader([line], delimiter=separator))
         if separator != source.separator and len(cut) > len(header) and any(name in cut for name in wanted):
@@ -96,6 +98,21 @@ def _other_separator(source: Source, header: tuple[str, ...], wanted: tuple[str,
             remedy = f'Add separator = "{written}" to the table\'s section of programme.toml.'
             findings.add("file-separator", source.name, row=1, what=words.replace("\\\\", "\\"), remedy=remedy)
             return True
+    return False
+
+
+def _is_one_cell(source: Source, line: str, wanted: tuple[str, ...], findings: Findings) -> bool:
+    """Whether the header is one cell with all names in it: quoted as a whole, or with spaces between columns."""
+    if sum(name in line.split(source.separator) for name in wanted) > 1:
+        what = "Each line is in quotation marks as a whole, so that it is one cell."
+        remedy = "Remove the quotation marks at both ends of each line."
+        findings.add("file-quotes", source.name, row=1, what=what, remedy=remedy)
+        return True
+    if sum(name in line.split() for name in wanted) > 1:
+        remedy = "Export it with commas, semicolons or tabs between the columns."
+        what = "The columns are separated by spaces."
+        findings.add("file-separator", source.name, row=1, what=what, remedy=remedy)
+        return True
     return False
 
 
@@ -173,7 +190,7 @@ def _note_ragged(file: str, ragged: list[tuple[int, int]], width: int, skipped: 
     what = f"The row has not as many cells as the header, which has {width}."
     for number, (place, found) in enumerate(ragged[:MOST_SHOWN]):
         rest = max(0, len(ragged) - MOST_SHOWN) if number == 0 else 0
-        hint = f"has {found} cells"
+        hint = f"has {found} cell{'s' * (found != 1)}"
         findings.add("file-ragged", file, row=skipped + place + 1, hint=hint, what=what, count=1 + rest)
 
 

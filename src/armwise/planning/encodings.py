@@ -9,6 +9,7 @@ from armwise.planning.programme import Source
 ENCODINGS = {
     "utf-8": "utf-8",
     "utf-16": "utf-16",
+    "utf-32": "utf-32",
     "windows-1252": "cp1252",
     "windows-1250": "cp1250",
     "windows-1251": "cp1251",
@@ -28,8 +29,8 @@ def as_utf8(source: Source, raw: bytes, findings: Findings) -> bytes:
     raw = raw.removeprefix(codecs.BOM_UTF8)
     if source.encoding == "utf-8":
         return _from_utf8(source, raw, findings)
-    told_apart = source.encoding == "utf-16" or marked or not raw.isascii()
-    if told_apart and _utf_16(raw) is None and _first_invalid(raw) is None:
+    told_apart = source.encoding in ("utf-16", "utf-32") or marked or not raw.isascii()
+    if told_apart and _wide(raw) is None and _first_invalid(raw) is None:
         # Letters of another encoding are next to never valid UTF-8 by chance.
         remedy = f"Remove 'encoding' from [{source.section}]."
         findings.add("file-encoding", source.name, what="The file is UTF-8 already.", remedy=remedy)
@@ -38,7 +39,7 @@ def as_utf8(source: Source, raw: bytes, findings: Findings) -> bytes:
 
 
 def _from_other(source: Source, raw: bytes, findings: Findings) -> bytes:
-    encoding = (_utf_16(raw) or "utf-16") if source.encoding == "utf-16" else source.encoding
+    encoding = (_wide(raw) or "utf-16") if source.encoding == "utf-16" else source.encoding
     try:
         return raw.decode(encoding).lstrip("\ufeff").encode()
     except UnicodeError as error:
@@ -51,7 +52,7 @@ def _from_other(source: Source, raw: bytes, findings: Findings) -> bytes:
 
 
 def _from_utf8(source: Source, raw: bytes, findings: Findings) -> bytes:
-    wide = _utf_16(raw)
+    wide = _wide(raw)
     place = None if wide else _first_invalid(raw)
     if wide is None and place is None:
         return raw
@@ -61,8 +62,8 @@ def _from_utf8(source: Source, raw: bytes, findings: Findings) -> bytes:
         findings.add("file-encoding", source.name, row=row, what="A few bytes are not UTF-8.", remedy=remedy)
         return raw.decode("utf-8", errors="replace").encode()
     guess = wide or _eight_bit(raw)
-    name = "utf-16" if wide else NAMES[guess]
-    what = f"The file is not UTF-8; it seems to be {'UTF-16' if wide else 'Windows-1252 or Latin-1'}."
+    name = guess[:6] if wide else NAMES[guess]
+    what = f"The file is not UTF-8; it seems to be {name.upper() if wide else 'Windows-1252 or Latin-1'}."
     remedy = (
         f'Add encoding = "{name}" to [{source.section}], if that is what it is; otherwise one of '
         f"{', '.join(ENCODINGS)}. Or: {SAVE_AS[0].lower()}{SAVE_AS[1:]}, or run iconv -f {guess.upper()} -t UTF-8."
@@ -83,8 +84,10 @@ def _is_damaged(raw: bytes) -> bool:
     return sum(not each.isascii() for each in text) - broken > broken
 
 
-def _utf_16(raw: bytes) -> str | None:
-    """Which UTF-16 the content is in, if it is."""
+def _wide(raw: bytes) -> str | None:
+    """Which UTF-16 the content is in, or UTF-32, if it is in one."""
+    if raw.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32"
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     # Without a mark, every other byte of Latin text in UTF-16 is zero.

@@ -58,7 +58,9 @@ def skeleton(ids: pl.Series) -> pl.Series:
 
 
 def _bare(ids: pl.Series) -> pl.Series:
-    return skeleton(ids).str.strip_chars().str.strip_chars_start("0").str.replace(r"\.0+$", "")
+    """Also without what spreadsheets put around an id (an apostrophe, ="…") and characters that nobody sees."""
+    seen = skeleton(ids).str.replace_all(r"\p{Cf}", "").str.strip_chars()
+    return seen.str.replace(r"""^(?:'|=")(.*?)"?$""", "$1").str.strip_chars_start("0").str.replace(r"\.0+$", "")
 
 
 def _plain_letters(text: str) -> str:

@@ -48,8 +48,8 @@ KINDS = {
     ),
     "file-ragged": Kind(
         "The row has not as many cells as the header.",
-        "If it is the last, the file was cut off: copy it again. Too many cells: put text with a separator in quotes. "
-        "Too few: add the separators that are missing.",
+        "If it is the last, the file was cut off: copy it again. Too many cells: put text with a separator in quotes, "
+        "or remove separators at the end. Too few: add the separators that are missing.",
     ),
     "file-multiline": Kind(
         "Cells go over several lines.",
@@ -88,7 +88,10 @@ KINDS = {
         "Check whether they are. If so, keep one row and write the id alike in all files.",
         Severity.WARNING,
     ),
-    "id-unknown": Kind("The id is not among the beneficiaries.", "Add the person there, or correct the id."),
+    "id-unknown": Kind(
+        "The id is not among the beneficiaries.",
+        "Add the person there, correct the id, or delete the row if it is nobody's.",
+    ),
     # time
     "date-empty": Kind("The date is empty.", CORRECT_ROW),
     "date-ambiguous": Kind(

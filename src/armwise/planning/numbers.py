@@ -14,7 +14,7 @@ ARABIC_DECIMAL = "\u066b"
 THOUSANDS = r"^[+-]?[0-9]{1,3}[.,][0-9]{3}$"
 # In the words of any language: #DIV/0!, #WERT!, #NAME?, #N/A.
 ERRORS = r"^#([\p{L}/¡]+0?[!?]|N/[AD]|NV|YOK|GETTING_DATA)$"
-SPREADSHEET_ERROR = "This is a spreadsheet's error: correct its formula, or leave the cell empty."
+SPREADSHEET_ERROR = "This is a spreadsheet's error: correct its formula and save the file, or leave the cell empty."
 
 
 def to_numbers(text: pl.Series, source: Source) -> pl.Series:

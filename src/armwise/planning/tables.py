@@ -14,7 +14,7 @@ import polars as pl
 
 from armwise.planning.csv_file import MOST_TITLE_ROWS, RawTable, note_header_below, read_csv
 from armwise.planning.excel_errors import errors_as_text
-from armwise.planning.findings import Findings, Table
+from armwise.planning.findings import Findings, Table, shorten
 from armwise.planning.identities import normalise_ids
 from armwise.planning.programme import Source
 from armwise.reading import read_file
@@ -45,7 +45,14 @@ def read_table(source: Source, id_column: str, columns: tuple[str, ...], finding
     _check_columns(source, table.header, wanted, findings)
     if id_column not in table.header:
         return None
-    return normalise_ids(_sound_rows(source, table, id_column), findings)
+    return normalise_ids(_sound_rows(source, _without_blanks(table, id_column), id_column), findings)
+
+
+def _without_blanks(table: RawTable, id_column: str) -> RawTable:
+    """The table with cells of spaces alone as empty; a blank id stays, to be noted as one."""
+    others = pl.exclude(id_column)
+    frame = table.frame.with_columns(pl.when(others.str.strip_chars() != "").then(others))
+    return table._replace(frame=frame)
 
 
 def _sound_rows(source: Source, table: RawTable, id_column: str) -> Table:
@@ -117,6 +124,8 @@ def _is_other_kind(file: str, raw: bytes, findings: Findings) -> bool:
         OLD_OFFICE: ("an old Excel workbook", "Name it .xls."),
         PARQUET: ("a Parquet file", "Name it .parquet."),
         GZIP: ("a compressed file", "Unpack it: gunzip."),
+        b"[{": ("JSON", "Export the table as CSV."),
+        b'{"': ("JSON", "Export the table as CSV."),
         b"%PDF": ("a PDF document", "Export the table itself."),
         b"<": ("a web page or XML", "Export the table itself; a login page may have been saved in its place."),
     }
@@ -143,7 +152,7 @@ def _read_parquet(source: Source, raw: bytes, wanted: tuple[str, ...], findings:
 def _as_text(source: Source, column: pl.Series, findings: Findings) -> pl.Series:
     """A typed column as it would stand in a CSV file."""
     kind = column.dtype
-    if kind.is_nested() or kind in (pl.Binary, pl.Object):
+    if kind.is_nested() or kind.base_type() in (pl.Binary, pl.Object, pl.Duration):
         what = f"A column of type {kind} is not read."
         findings.add("file-kind", source.name, column=column.name, what=what, remedy="Write it as text or numbers.")
         return pl.Series(column.name, [None] * len(column), dtype=pl.String)
@@ -214,6 +223,9 @@ def _choose_sheet(source: Source, names: list[str], findings: Findings) -> str |
 
 
 def _check_columns(source: Source, header: tuple[str, ...], wanted: tuple[str, ...], findings: Findings) -> None:
+    if not header:
+        findings.add("file-empty", source.name, what="The table has no columns.")
+        return
     for name in wanted:
         if header.count(name) > 1:
             findings.add("column-duplicate", source.name, row=1, column=name)
@@ -243,5 +255,7 @@ def _similar_column(name: str, header: tuple[str, ...]) -> str:
     # Digits in a name are a sign that data slipped into the header, with what is personal.
     if any(re.search(r"\d{3}", other) for other in header):
         return "Correct the name in programme.toml or in the file."
-    listed = ", ".join(header[:12]) + (f" and {len(header) - 12} more" if len(header) > 12 else "")
+    listed = ", ".join(shorten(other) for other in header[:12]) + (
+        f" and {len(header) - 12} more" if len(header) > 12 else ""
+    )
     return f"Correct the name in programme.toml or in the file, which has {listed}."
