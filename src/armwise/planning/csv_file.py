@@ -89,8 +89,6 @@ def _other_separator(source: Source, header: tuple[str, ...], wanted: tuple[str,
     if len(header) > 1 and any(name in header for name in wanted):
         return False
     line = re.sub(r"[\r\n]", " ", source.separator.join(header))
-    if len(header) == 1 and _is_one_cell(source, line, wanted, findings):
-        return True
     for separator, written in SEPARATORS.items():
         cut = next(csv.reader([line], delimiter=separator))
         if separator != source.separator and len(cut) > len(header) and any(name in cut for name in wanted):
@@ -98,7 +96,7 @@ def _other_separator(source: Source, header: tuple[str, ...], wanted: tuple[str,
             remedy = f'Add separator = "{written}" to the table\'s section of programme.toml.'
             findings.add("file-separator", source.name, row=1, what=words.replace("\\\\", "\\"), remedy=remedy)
             return True
-    return False
+    return len(header) == 1 and _is_one_cell(source, line, wanted, findings)
 
 
 def _is_one_cell(source: Source, line: str, wanted: tuple[str, ...], findings: Findings) -> bool:
