@@ -41,6 +41,7 @@ if TYPE_CHECKING:
         ExitCode,
         InvalidInputError,
         InvalidProgrammeError,
+        NotFittedError,
         OutageError,
         OutputError,
     )
@@ -169,6 +170,7 @@ __all__ = [
     "MixtureSolution",
     "MultiLayerPerceptron",
     "NegativeLogLikelihood",
+    "NotFittedError",
     "OutageError",
     "OutputError",
     "OutreachPlanner",

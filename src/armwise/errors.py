@@ -29,6 +29,10 @@ class InvalidInputError(ArmwiseError, ValueError):
     exit_code = ExitCode.INVALID_INPUT
 
 
+class NotFittedError(InvalidInputError, AttributeError):
+    """A planner was used before it learned; like scikit-learn's, it is a ValueError and an AttributeError."""
+
+
 class ConvergenceError(ArmwiseError, ArithmeticError):
     """A solver has no answer to give; the message says why, with the numbers and the remedy."""
 

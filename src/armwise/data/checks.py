@@ -21,7 +21,9 @@ def as_whole_numbers(name: str, values: Any, *axes: str, remedy: str = "") -> In
         remedy: what to do about it, appended to the message.
     """
     array = to_numpy(name, values)
-    if array.dtype.kind not in "biuf":
+    if array.dtype == bool:
+        array = array.astype(np.int64)
+    if array.dtype.kind not in "iuf":
         refuse_first(name, array, ~_are_numbers(array), "must be whole numbers", *axes, remedy=remedy)
         array = array.astype(float)
     # NaN fails the comparison with its own rounding, so it is caught here too.
@@ -64,14 +66,14 @@ def check_below(name: str, array: np.ndarray, limit: int, limit_name: str, *axes
 
 def check_share(name: str, value: Any, *, maximum: float = 1.0) -> float:
     """The value as a number between 0 and ``maximum``."""
-    if not (isinstance(value, int | float | np.number) and 0 <= value <= maximum):
+    if not (_is_number(value) and 0 <= value <= maximum):
         raise InvalidInputError(f"{name} must be between 0 and {maximum:g}, not {value!r}.")
     return float(value)
 
 
 def check_not_negative(name: str, value: Any) -> float:
     """The value as a finite number of at least 0."""
-    if not (isinstance(value, int | float | np.number) and 0 <= value < np.inf):
+    if not (_is_number(value) and 0 <= value < np.inf):
         raise InvalidInputError(f"{name} must be a finite number of at least 0, not {value!r}.")
     return float(value)
 
@@ -81,6 +83,10 @@ def generator(seed: Any) -> np.random.Generator:
     if isinstance(seed, jax.Array) and jnp.issubdtype(seed.dtype, jax.dtypes.prng_key):
         return np.random.default_rng(np.asarray(jax.random.key_data(seed)).ravel().tolist())
     return np.random.default_rng(check_count("seed", seed, minimum=0))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
 
 
 def _are_numbers(array: np.ndarray) -> Bool[np.ndarray, "..."]:

@@ -11,7 +11,15 @@ from jaxtyping import Array, Float, Int, UInt32
 from armwise.data.checks import as_whole_numbers, check_shape, generator
 from armwise.data.features import Features
 from armwise.errors import InvalidInputError
-from armwise.rmab.checks import as_float_array, check_count, check_distributions, check_finite, check_ids, is_concrete
+from armwise.rmab.checks import (
+    as_float_array,
+    check_count,
+    check_distributions,
+    check_finite,
+    check_ids,
+    is_concrete,
+    refuse_boolean,
+)
 
 
 class Cohorts(eqx.Module):
@@ -168,6 +176,7 @@ def _check_transitions(transitions: Any) -> Float[Array, "cohorts arms states ac
 
 
 def _check_budget(budget: Any, num_cohorts: int) -> Int[Array, " cohorts"]:
+    refuse_boolean("budget", budget)
     array = as_whole_numbers("budget", budget, *["cohort"] * np.ndim(budget), remedy="Round it down.")
     if array.ndim:
         check_shape("budget", array.shape, (num_cohorts,), "true_transitions' cohorts")

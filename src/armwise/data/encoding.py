@@ -65,10 +65,10 @@ class Encoder:
     def fit(
         cls,
         table: Any,
-        categorical: Sequence[str] | None = None,
-        numeric: Sequence[str] | None = None,
-        num_bins: int = 4,
-        max_levels: int = 1000,
+        categorical: Any = None,
+        numeric: Any = None,
+        num_bins: Any = 4,
+        max_levels: Any = 1000,
     ) -> "Encoder":
         """Learn from a table.
 
@@ -162,13 +162,13 @@ def _learn(kind: type[Column], column: pl.Series, detail: int) -> tuple[Column, 
     return learned, read.to_frame().select(learned.codes()).to_series().n_unique() > 1
 
 
-def choose_columns(
-    table: pl.DataFrame, categorical: Sequence[str] | None, numeric: Sequence[str] | None
-) -> tuple[list[str], list[str]]:
+def choose_columns(table: pl.DataFrame, categorical: Any, numeric: Any) -> tuple[list[str], list[str]]:
     """The columns to take as words and as numbers: those named, or all the others of that type."""
     for name, names in (("categorical", categorical), ("numeric", numeric)):
         if isinstance(names, str):
             raise InvalidInputError(f"{name} must be a list of columns, not {names!r}. Write [{names!r}].")
+        if names is not None and not isinstance(names, Sequence | set | np.ndarray | pl.Series):
+            raise InvalidInputError(f"{name} must be a list of columns, not {names!r}.")
     named = [*(categorical or ()), *(numeric or ())]
     _check_no_duplicates(named)
     _check_present(table, named)

@@ -9,6 +9,11 @@ from armwise.data.checks import as_whole_numbers, refuse_first, to_numpy
 from armwise.errors import InvalidInputError
 
 COLUMNS = ("id", "step", "state", "action")
+REMEDIES = {
+    "step": "Number the steps one by one (week 0, 1, 2, …); dates are not steps.",
+    "state": "States are 0, 1, 2, …, the least engaged first. Leave out the rows of steps that were not observed.",
+    "action": "Give 0 for an action not taken and 1 for a call.",
+}
 
 # A calendar date written as 20240131 would make a row of 20 million steps; nobody follows people for so many weeks.
 MOST_STEPS_PER_SEEN_STEP = 100
@@ -41,6 +46,33 @@ def to_dense(table: Any) -> Dense:
     return Dense(dense[0], dense[1], observed, ids)
 
 
+def in_order_of(dense: Dense, ids: Any) -> Dense:
+    """The same content with one row for each of these people, in this order; without a row in the table, unobserved.
+
+    Args:
+        dense: by arm, as ``to_dense`` returns it.
+        ids: of everyone, each once.
+    """
+    names = to_numpy("ids", ids)
+    if names.ndim != 1 or len(np.unique(names)) < len(names):
+        raise InvalidInputError("ids must be a list of people in which each stands once.")
+    strangers = dense.ids[~np.isin(dense.ids, names)].tolist()
+    if strangers:
+        raise InvalidInputError(
+            f"The table has rows of id {strangers[0]!r}, who is not among ids. Add the person there, or leave out "
+            "these rows."
+        )
+    order = np.argsort(names)
+    rows = order[np.searchsorted(names, dense.ids, sorter=order)]
+
+    def spread(values: np.ndarray) -> np.ndarray:
+        everyone = np.zeros((len(names), values.shape[1]), values.dtype)
+        everyone[rows] = values
+        return everyone
+
+    return Dense(spread(dense.states), spread(dense.actions), spread(dense.observed), names)
+
+
 def _columns(table: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """The ids, steps, states and actions, one of each per row."""
     for name in COLUMNS:
@@ -54,9 +86,8 @@ def _columns(table: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray
     if rows == (0,):
         raise InvalidInputError("The table has no rows. Check the file or the filter it comes from.")
     _check_ids(raw["id"])
-    remedy = "Leave out the rows of steps that were not observed; give 0 for an action not taken."
     step, state, action = (
-        as_whole_numbers(f"column {name!r}", raw[name], "row", remedy=remedy) for name in COLUMNS[1:]
+        as_whole_numbers(f"column {name!r}", raw[name], "row", remedy=REMEDIES[name]) for name in COLUMNS[1:]
     )
     return raw["id"], step, state, action
 

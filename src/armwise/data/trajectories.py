@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
 from armwise.data.checks import as_whole_numbers, check_below, check_shape, refuse_first, to_numpy
-from armwise.data.long_table import to_dense
+from armwise.data.long_table import in_order_of, to_dense
 from armwise.errors import InvalidInputError
 from armwise.rmab.checks import as_float_array, check_count, check_finite
 
@@ -36,7 +36,7 @@ class Trajectories(eqx.Module):
 
     @classmethod
     def from_arrays(
-        cls, states: Any, actions: Any, observed: Any = None, num_states: int | None = None, num_actions: int = 2
+        cls, states: Any, actions: Any, observed: Any = None, num_states: Any = None, num_actions: Any = 2
     ) -> "Trajectories":
         """Trajectories from dense arrays.
 
@@ -59,7 +59,7 @@ class Trajectories(eqx.Module):
 
     @classmethod
     def from_table(
-        cls, table: Any, num_states: int | None = None, num_actions: int = 2
+        cls, table: Any, num_states: Any = None, num_actions: Any = 2, ids: Any = None
     ) -> tuple["Trajectories", np.ndarray]:
         """Trajectories from a long table with one row for each person and step that was observed.
 
@@ -69,19 +69,44 @@ class Trajectories(eqx.Module):
                 row was not observed.
             num_states: by default the largest state and one, at least 2.
             num_actions: by default 2.
+            ids: of all people, each once, in the order that the arms shall have; someone without a row was never
+                observed. By default those of the table, sorted.
 
         Returns:
-            The trajectories, arms in the order of their ids and steps from the first to the last of the table; and
-            the sorted ids ``[arms]``.
+            The trajectories, steps from the first to the last of the table; and the ids ``[arms]``.
 
         Example:
             >>> table = {"id": ["b", "a", "a"], "step": [1, 1, 3], "state": [1, 0, 1], "action": [0, 0, 1]}
             >>> trajectories, ids = Trajectories.from_table(table)
             >>> ids.tolist(), trajectories.observed.tolist()
             (['a', 'b'], [[True, False, True], [True, False, False]])
+            >>> trajectories, ids = Trajectories.from_table(table, ids=["c", "b", "a"])
+            >>> trajectories.observed.sum(axis=1).tolist()
+            [0, 1, 2]
         """
-        dense = to_dense(table)
+        dense = to_dense(table) if ids is None else in_order_of(to_dense(table), ids)
         return _build(dense.states, dense.actions, dense.observed, num_states, num_actions), dense.ids
+
+    def __getitem__(self, index: Any) -> "Trajectories":
+        """The trajectories of some people: an array, a list or a slice of rows, as scikit-learn's splits take them.
+
+        Example:
+            >>> trajectories = Trajectories.from_arrays([[0, 1], [1, 1], [0, 0]], np.zeros((3, 2)))
+            >>> trajectories[[2, 0]].states.tolist()
+            [[0, 0], [0, 1]]
+        """
+        if isinstance(index, tuple) and len(index) == 2 and index[1] is Ellipsis:
+            index = index[0]
+        rows = _check_rows(index, self.num_arms)
+        return jax.tree.map(lambda leaf: leaf[rows], self)
+
+    def __len__(self) -> int:
+        return self.num_arms
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of people and of steps, ``[arms, steps]``."""
+        return self.num_arms, self.num_steps
 
     @property
     def num_arms(self) -> int:
@@ -140,7 +165,7 @@ def first_state_shares(trajectories: Trajectories) -> Float[np.ndarray, " states
 
 
 def _build(
-    states: np.ndarray, actions: np.ndarray, observed: np.ndarray, num_states: int | None, num_actions: int
+    states: np.ndarray, actions: np.ndarray, observed: np.ndarray, num_states: Any, num_actions: Any
 ) -> Trajectories:
     largest = int(states.max(initial=0))
     state_limit = max(2, largest + 1) if num_states is None else check_count("num_states", num_states, minimum=1)
@@ -149,6 +174,17 @@ def _build(
     check_below("actions", actions, action_limit, "num_actions", "arm", "step")
     whole = [jnp.asarray(array.astype(np.int32)) for array in (states, actions)]
     return Trajectories(whole[0], whole[1], jnp.asarray(observed), state_limit, action_limit)
+
+
+def _check_rows(index: Any, num_arms: int) -> np.ndarray:
+    # JAX takes the last row for one beyond the end, without a word.
+    try:
+        rows = np.arange(num_arms)[index]
+    except (IndexError, TypeError) as error:
+        raise InvalidInputError(f"There are {num_arms} people, numbered from 0: {error}.") from error
+    if rows.ndim != 1:
+        raise InvalidInputError(f"Take rows by a list, an array or a slice, not by {index!r}.")
+    return rows
 
 
 def _check_observed(observed: Any, shape: tuple[int, ...]) -> Bool[np.ndarray, "arms steps"]:

@@ -14,6 +14,7 @@ from jaxtyping import Array, Float
 from armwise.errors import ConvergenceError, InvalidInputError
 from armwise.mixtures.budgeted import RowRule, Spending, measure, solve
 from armwise.mixtures.solution import MixtureSolution, Values
+from armwise.rmab.checks import refuse_boolean
 
 _solve = jax.jit(solve, static_argnums=0)
 _measure = jax.jit(measure)
@@ -104,6 +105,7 @@ def check_finite(name: str, value: Array) -> None:
 
 def check_temperature(temperature: object) -> None:
     """Refuse a temperature that is not a positive finite number."""
+    refuse_boolean("temperature", temperature)
     if not isinstance(temperature, int | float | np.ndarray | np.generic | jax.Array) or isinstance(
         temperature, jax.core.Tracer
     ):

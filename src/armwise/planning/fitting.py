@@ -22,15 +22,18 @@ from armwise.data import (
     split_numbers,
     transition_counts,
 )
+from armwise.data.long_table import COLUMNS
 from armwise.errors import InvalidInputError
 from armwise.losses import Loss
 from armwise.models import Linear, MultiLayerPerceptron, average_models
-from armwise.planning.frames import as_frame, as_series, as_text_ids, check_distinct
+from armwise.planning.frames import LABELS, as_frame, as_series, as_text_ids, check_distinct
 from armwise.rmab import Problem
 from armwise.training import RECOMMENDED_CONFIG, History, TrainConfig, recommended_loss, train, train_recommended
 
 # Random splits on which the recipe tries its settings and whose models it averages: more are better and take longer.
 RECIPE_SPLITS = 5
+# Indices and policies of more states than this fit in no memory.
+MOST_STATES = 1000
 MODELS = {"linear": None, "medium": (64, 2), "large": (500, 4)}
 
 
@@ -43,9 +46,7 @@ class Examples(NamedTuple):
     has_ids: bool = True
 
 
-def read_examples(
-    features: Any, trajectories: Any, ids: Any, id_column: str, num_states: int | None = None
-) -> Examples:
+def read_examples(features: Any, trajectories: Any, ids: Any, id_column: Any, num_states: Any = None) -> Examples:
     """People with their history, in the order of their ids, so that the order of rows cannot matter.
 
     Args:
@@ -57,57 +58,90 @@ def read_examples(
         id_column: the name of the column of ids.
         num_states: by default as many as the history shows.
     """
-    frame = as_frame("features", features)
+    frame = as_frame("features", features, [_check_name(id_column)])
     names = _ids(frame, ids, id_column)
-    has_ids = ids is not None or id_column in frame.columns
-    check_distinct(names)
-    frame = frame.drop(ids if isinstance(ids, str) else id_column, strict=False)
-    order = names.arg_sort()
-    in_order = names.gather(order)
+    frame = frame.drop(ids if isinstance(ids, str) else id_column, LABELS, strict=False)
+    if not frame.height:
+        raise InvalidInputError("features has no rows. Check the file or the filter that it comes from.")
     if isinstance(trajectories, Trajectories):
-        if trajectories.num_arms != frame.height:
-            raise InvalidInputError(
-                f"features has {frame.height} people and trajectories {trajectories.num_arms}. Row i of both must be "
-                "the same person; or give trajectories as a table with ids."
-            )
-        history = jax.tree.map(lambda leaf: leaf[order.to_numpy()], trajectories)
+        history = _in_rows(trajectories, frame.height)
+    elif names is None:
+        raise InvalidInputError(
+            f"features has no column {id_column!r}, so that nobody can be found in the history. Add the column, or say "
+            "with ids which one it is; or give the history as Trajectories, row i the person of row i."
+        )
     else:
-        history = _from_long_table(trajectories, in_order, num_states)
-    return Examples(in_order, frame[order], history, has_ids)
+        check_distinct(names)
+        history = _from_long_table(trajectories, names, id_column, num_states)
+    # Rows without ids are numbered with leading zeros, so that their order as text is that of the rows.
+    known = pl.Series("id", np.arange(frame.height)).cast(pl.String).str.zfill(10) if names is None else names
+    check_distinct(known)
+    order = known.arg_sort()
+    history = jax.tree.map(lambda leaf: leaf[order.to_numpy()], history)
+    return Examples(known.gather(order), frame[order], history, has_ids=names is not None)
 
 
-def _ids(frame: pl.DataFrame, ids: Any, id_column: str) -> pl.Series:
-    name = ids if isinstance(ids, str) else id_column
-    if isinstance(ids, str) and name not in frame.columns:
-        raise InvalidInputError(f"The table has no column {name!r}. Correct its name.")
+def _check_name(id_column: Any) -> str:
+    if not isinstance(id_column, str):
+        raise InvalidInputError(f"id_column must be the name of a column, not {id_column!r}.")
+    return id_column
+
+
+def _ids(frame: pl.DataFrame, ids: Any, id_column: str) -> pl.Series | None:
+    """The ids of the rows; none if the table does not have any."""
     if ids is not None and not isinstance(ids, str):
         return as_text_ids(as_series("ids", ids, frame.height))
-    # Rows without ids are numbered with leading zeros, so that their order as text is that of the rows.
-    numbered = pl.Series("id", np.arange(frame.height)).cast(pl.String).str.zfill(10)
-    return as_text_ids(frame[name]) if name in frame.columns else numbered
+    if isinstance(ids, str) and ids not in frame.columns:
+        raise InvalidInputError(f"The table has no column {ids!r}. Correct its name.")
+    name = next((name for name in (ids or id_column, LABELS) if name in frame.columns), None)
+    return None if name is None else as_text_ids(frame[name])
 
 
-def _from_long_table(table: Any, ids: pl.Series, num_states: int | None) -> Trajectories:
-    """The trajectories of these people; someone without rows was never observed."""
-    long = as_frame("trajectories", table)
-    if "id" not in long.columns:
-        raise InvalidInputError("trajectories has no column 'id'. It needs the columns id, step, state, action.")
-    long = long.with_columns(as_text_ids(long["id"]).alias("id"))
+def _in_rows(trajectories: Trajectories, num_people: int) -> Trajectories:
+    if trajectories.num_arms != num_people:
+        raise InvalidInputError(
+            f"features has {num_people} people and trajectories {trajectories.num_arms}. Row i of both must be "
+            "the same person; or give trajectories as a table with ids."
+        )
+    return trajectories
+
+
+def _from_long_table(table: Any, ids: pl.Series, id_column: str, num_states: Any) -> Trajectories:
+    """The trajectories of these people, in their order; someone without rows was never observed."""
+    long = as_frame("trajectories", table, [id_column, *COLUMNS])
+    name = id_column if id_column in long.columns else "id"
+    absent = [each for each in (name, *COLUMNS[1:]) if each not in long.columns]
+    if absent:
+        present = ", ".join(map(repr, long.columns)) or "none"
+        raise InvalidInputError(
+            f"trajectories has no column {', '.join(map(repr, absent))}, but {present}. It needs the columns "
+            f"{', '.join((name, *COLUMNS[1:]))}, one row for each person and step observed."
+        )
+    long = long.select(as_text_ids(long[name]).alias("id"), *COLUMNS[1:])
     strangers = long["id"].filter(~long["id"].is_in(ids.implode()))
     if len(strangers):
         raise InvalidInputError(
             f"trajectories has rows of id {strangers[0]!r}, whom features does not know. Add the person there, or "
             "leave these rows out."
         )
-    seen, seen_ids = Trajectories.from_table(long.select("id", "step", "state", "action").to_dict(), num_states)
-    rows = ids.search_sorted(pl.Series(seen_ids)).to_numpy()
+    history, _ = Trajectories.from_table(long.to_dict(), num_states, ids=ids.to_numpy())
+    _check_states(history)
+    return history
 
-    def spread(values: Any) -> jnp.ndarray:
-        everyone = np.zeros((len(ids), seen.num_steps), dtype=np.asarray(values).dtype)
-        everyone[rows] = np.asarray(values)
-        return jnp.asarray(everyone)
 
-    return jax.tree.map(spread, seen)
+def _check_states(history: Trajectories) -> None:
+    """Refuse numbers of states or steps that nothing can be learned from, before arrays of that size are made."""
+    if history.num_states > MOST_STATES:
+        raise InvalidInputError(
+            f"trajectories has state {history.num_states - 1}, and at most {MOST_STATES} states can be learned. Number "
+            "the states 0, 1, 2, …, or merge some."
+        )
+    observed = np.asarray(history.observed)
+    if not (observed[:, 1:] & observed[:, :-1]).any():
+        raise InvalidInputError(
+            "Nobody in trajectories was observed in two steps in a row, so that there is no transition to learn from. "
+            "Number the steps one by one (week 0, 1, 2, …); dates and days are not steps."
+        )
 
 
 class Material(NamedTuple):
@@ -121,7 +155,7 @@ class Material(NamedTuple):
 def make_material(
     examples: Examples,
     features: Features,
-    discount: float,
+    discount: Any,
     prior_strength: float,
     cohort_size: int,
     budget_share: float,
@@ -235,7 +269,7 @@ def make_model(kind: Any, key: Any, features: Features, num_states: int) -> Any:
     """The model of a kind: a name in ``MODELS``, or a function of a key, features and the number of states."""
     if callable(kind):
         return kind(key, features, num_states)
-    if kind not in MODELS:
+    if not isinstance(kind, str) or kind not in MODELS:
         raise InvalidInputError(f"model must be one of {', '.join(map(repr, MODELS))} or a function, not {kind!r}.")
     shape = MODELS[kind]
     if shape is None:

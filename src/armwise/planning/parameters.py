@@ -29,6 +29,16 @@ class Parameters:
             setattr(self, name, value)
         return self
 
+    def __sklearn_tags__(self) -> Any:
+        """What scikit-learn asks of an estimator: it takes tables of words and numbers, with gaps, and needs a history.
+
+        Only scikit-learn calls this, so it is there to import.
+        """
+        from sklearn.utils import InputTags, Tags, TargetTags
+
+        inputs = InputTags(two_d_array=True, string=True, categorical=True, allow_nan=True)
+        return Tags(estimator_type=None, target_tags=TargetTags(required=True), input_tags=inputs)
+
     def __repr__(self) -> str:
         defaults = {name: each.default for name, each in inspect.signature(type(self)).parameters.items()}
         changed = [f"{name}={value!r}" for name, value in self.get_params().items() if value is not defaults[name]]

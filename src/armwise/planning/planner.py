@@ -1,6 +1,5 @@
 """OutreachPlanner: learn from a programme's history, then say whom to call, in scikit-learn's verbs."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,7 @@ import numpy as np
 from armwise.data import Encoded, Encoder
 from armwise.data.checks import check_not_negative, check_share
 from armwise.data.encoding import choose_columns
-from armwise.errors import InvalidInputError
+from armwise.errors import InvalidInputError, NotFittedError
 from armwise.losses import Loss
 from armwise.planning.call_list import Plan
 from armwise.planning.fitting import Examples, Material, data_hash_parts, fit_model, make_material, read_examples
@@ -31,16 +30,19 @@ from armwise.training.checkpoint import fingerprint
 class OutreachPlanner(Parameters):
     """Learns, from who people are and how they engaged, whom a call helps; and writes the week's call list.
 
-    Tables may be of Polars, pandas or Arrow, or arrays; ids are text. What is known of people is encoded as levels
+    Tables may be of Polars, pandas or Arrow, mappings of columns, lists of records, or arrays. Ids are text or whole
+    numbers, in the column ``id_column`` or, in pandas, in the index. What is known of people is encoded as levels
     learned in ``fit``: words by themselves, numbers by quantiles; a missing value is a level of its own, and a value
     that was not there to learn from counts as missing (and in the plan's ``summary.unseen``). A level that no one
     taught has the weights of the average person.
 
+    The constructor takes anything, as scikit-learn asks; ``fit`` refuses what cannot be right.
+
     Args:
-        loss: what to learn by; by default the recommended recipe (``armwise.train_recommended``).
+        loss: a ``Loss`` to learn by; by default the recommended recipe (``armwise.train_recommended``).
         model: "linear", "medium" or "large" (the paper's three sizes), or a function of a key, features and the
             number of states that returns a model.
-        config: how to train; by default the recommended settings. The recipe tries its own learning rates.
+        config: a ``TrainConfig``; by default the recommended settings. The recipe tries its own learning rates.
         discount: weight of next week's engagement relative to this week's, in [0, 1).
         prior_strength: how many observations the pool of all people is worth in the estimate of one person's chain.
         cohort_size: people who share a budget in training.
@@ -49,10 +51,10 @@ class OutreachPlanner(Parameters):
         validation_share: of the cohorts, to choose the best epoch and setting by.
         num_states: by default as many as the history shows.
         num_bins: levels of a column of numbers.
-        categorical: columns to tell apart by their words; by default all of text and booleans.
-        numeric: columns to cut at quantiles; by default all others of numbers.
+        categorical: a list of columns to tell apart by their words; by default all of text and booleans.
+        numeric: a list of columns to cut at quantiles; by default all others of numbers.
         id_column: the column of ids in tables that have it; it is never a feature.
-        random_state: a whole number: the same gives the same model and the same plan.
+        random_state: a whole number below 2³²: the same gives the same model and the same plan.
 
     Attributes:
         encoder_, model_, problem_: what was learned.
@@ -76,9 +78,9 @@ class OutreachPlanner(Parameters):
 
     def __init__(
         self,
-        loss: Loss | None = None,
+        loss: Any = None,
         model: Any = "linear",
-        config: TrainConfig | None = None,
+        config: Any = None,
         *,
         discount: Any = 0.9,
         prior_strength: Any = 5.0,
@@ -88,9 +90,9 @@ class OutreachPlanner(Parameters):
         validation_share: Any = 0.2,
         num_states: Any = None,
         num_bins: Any = 4,
-        categorical: Sequence[str] | None = None,
-        numeric: Sequence[str] | None = None,
-        id_column: str = "id",
+        categorical: Any = None,
+        numeric: Any = None,
+        id_column: Any = "id",
         random_state: Any = 0,
     ):
         self.loss, self.model, self.config = loss, model, config
@@ -112,7 +114,12 @@ class OutreachPlanner(Parameters):
                 person and step observed; or ``Trajectories``, row i the person of row i.
             ids: the people's, if the table has no column of them: values, or the name of a column.
             progress: whether to show a bar on stderr; None shows it on a terminal.
+
+        Raises:
+            InvalidInputError: if something in the tables or parameters cannot be right; also for a column in which most
+                people have a value that nobody else has, such as names, because the model would keep it.
         """
+        self._check_parameters()
         examples = read_examples(features, trajectories, ids, self.id_column, self.num_states)
         refuse_personal(examples.frame, *choose_columns(examples.frame, self.categorical, self.numeric))
         self.encoder_ = Encoder.fit(examples.frame, self.categorical, self.numeric, self.num_bins)
@@ -153,18 +160,18 @@ class OutreachPlanner(Parameters):
         steps_since_call: Any = None,
         groups: Any = None,
         exclusions: Any = None,
-        group_budgets: Mapping[str, Any] | None = None,
+        group_budgets: Any = None,
         cool_down: Any = 0,
         max_calls: Any = None,
         min_observed: Any = 1,
-        step_name: str = "week",
-        batch_size: int | None = None,
+        step_name: Any = "week",
+        batch_size: Any = None,
     ) -> Plan:
         """Whom to call in the next step: the highest indices within the budgets, equal ones by lot.
 
         What is known of each person beside the features is given as values in the order of rows, or as the name of a
-        column. ``features`` may also be the path of a Parquet file, which is then read a part at a time; columns are
-        then given by name.
+        column. A pandas column must have the index of ``features``. ``features`` may also be the path of a Parquet
+        file, which is then read a part at a time; columns are then given by name.
 
         A person last seen some steps ago is in each state with the probability that her predicted chain, left alone,
         gives it; index and gain are averages over that. One never seen (which ``min_observed=0`` allows) is taken to
@@ -174,14 +181,15 @@ class OutreachPlanner(Parameters):
             features: the people, with the columns learned from.
             states: last observed; null, NaN or −1 if none ever was.
             budget: at most so many calls.
-            ids: by default the column ``id_column`` if there is one, else the row numbers.
+            ids: by default the column ``id_column`` or, in pandas, the index; else the row numbers.
             steps_since_observed: 1 (the default) if the state is that of the step before the planned one.
             num_observed: in how many steps the person was observed; by default 1 where there is a state.
             num_calls: calls so far; by default none.
             steps_since_call: 1 if the last was in the step before the planned one, −1 or null if never.
             groups: the person's region, language or worker.
-            exclusions: why a person is never called, null for those who may be; or booleans.
-            group_budgets: at most so many calls in each group, together with the budget.
+            exclusions: why a person is never called, null for those who may be; or booleans. Numbers and empty text
+                are refused.
+            group_budgets: a mapping: at most so many calls in each group, together with the budget.
             cool_down: steps after a call in which the person is not called again.
             max_calls: that a person gets at most.
             min_observed: steps in which a person must have been observed.
@@ -209,7 +217,7 @@ class OutreachPlanner(Parameters):
         return Planning(self.encoder_, self.model_, self.problem_, rules, self._seed()).plan(people, size)
 
     def evaluate(
-        self, features: Any, trajectories: Any, *, ids: Any = None, num_trajectories: int = 1000
+        self, features: Any, trajectories: Any, *, ids: Any = None, num_trajectories: Any = 1000
     ) -> Evaluation:
         """What this planner's calls would be worth to these people, beside turns, lots and a risk score.
 
@@ -225,11 +233,40 @@ class OutreachPlanner(Parameters):
             num_trajectories: simulated runs of each cohort.
         """
         self._fitted()
-        states = self.problem_.num_states
+        runs, states = check_count("num_trajectories", num_trajectories, minimum=1), self.problem_.num_states
         examples = read_examples(features, trajectories, ids, self.id_column, states)
         self._refuse_those_learned_from(examples)
         material = self._material(examples, self.pool_)
-        return judge(self.model_, material, self._seed(), check_count("num_trajectories", num_trajectories, minimum=1))
+        return judge(self.model_, material, self._seed(), runs)
+
+    def score(self, features: Any, trajectories: Any, *, ids: Any = None, num_trajectories: Any = 1000) -> float:
+        """The quality of this planner's calls for these people: 0 is that of no calls, 1 that of the best ones.
+
+        It is what ``evaluate`` says of "armwise" (joint decision quality), as one number, so that scikit-learn can
+        choose parameters by it. For its splits, row i of ``trajectories`` must be the person of row i.
+
+        Args:
+            features: as in ``fit``; people whom ``fit`` has not seen.
+            trajectories: as in ``fit``.
+            ids: as in ``fit``.
+            num_trajectories: simulated runs of each cohort.
+
+        Example:
+            ``docs/planning.md`` has one with ``GridSearchCV``.
+
+            >>> from armwise.data import Trajectories
+            >>> rng = np.random.default_rng(0)
+            >>> weeks = {"id": np.repeat(np.arange(60), 6), "step": np.tile(np.arange(6), 60)}
+            >>> weeks |= {"state": rng.integers(0, 2, 360), "action": rng.integers(0, 2, 360)}
+            >>> history, _ = Trajectories.from_table(weeks)
+            >>> phones = rng.integers(0, 2, (60, 1))
+            >>> planner = OutreachPlanner(config=TrainConfig(num_epochs=2), cohort_size=5)
+            >>> planner = planner.fit(phones[:40], history[:40])
+            >>> type(planner.score(phones[40:], history[40:], num_trajectories=10))
+            <class 'float'>
+        """
+        evaluation = self.evaluate(features, trajectories, ids=ids, num_trajectories=num_trajectories)
+        return next(each.quality for each in evaluation.policies if each.policy == "armwise")
 
     def save(self, path: PathLike) -> None:
         """Write everything learned to one file, whole or not at all; it holds levels and weights, nobody's data."""
@@ -282,12 +319,22 @@ class OutreachPlanner(Parameters):
             refuse_same_table(self.data_, fingerprint(*data_hash_parts(examples, self.encoder_)))
 
     def _seed(self) -> int:
-        return check_count("random_state", self.random_state, minimum=0)
+        return check_count("random_state", self.random_state, minimum=0, maximum=2**32 - 1)
+
+    def _check_parameters(self) -> None:
+        for name, kind in (("loss", Loss), ("config", TrainConfig)):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, kind):
+                raise InvalidInputError(f"{name} must be an armwise.{kind.__name__} or None, not {value!r}.")
 
     def _encode(self, features: Any) -> Encoded:
         return self.encoder_.transform(as_frame("features", features))
 
+    def __sklearn_is_fitted__(self) -> bool:
+        """What scikit-learn's ``check_is_fitted`` asks."""
+        return hasattr(self, "model_")
+
     def _fitted(self) -> "OutreachPlanner":
-        if not hasattr(self, "model_"):
-            raise InvalidInputError("This planner has learned nothing yet. Call fit, or load one that was saved.")
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError("This planner has learned nothing yet. Call fit, or load one that was saved.")
         return self

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from armwise.errors import InvalidInputError
-from armwise.planning.frames import as_frame, as_series, as_text_ids, is_path
+from armwise.planning.frames import LABELS, as_frame, as_series, as_text_ids, check_same_labels, is_path
 
 # Arrays given beside a table travel in it under names that no column of a programme has.
 PREFIX = "armwise:"
@@ -40,12 +40,14 @@ class Population:
         given = {name: value for name, value in given.items() if value is not None}
         if is_path(table):
             return cls._of_file(Path(table), {"id": id_column, **given}, num_states)
-        frame = as_frame("features", table)
-        columns = {"id": id_column} if id_column in frame.columns and "id" not in given else {}
+        frame = as_frame("features", table, [id_column])
+        own = next((name for name in (id_column, LABELS) if name in frame.columns), None)
+        columns = {} if own is None or "id" in given else {"id": own}
         for name, value in given.items():
             if isinstance(value, str):
                 columns[name] = value
             else:
+                check_same_labels(ARGUMENTS[name], value, table)
                 columns[name] = PREFIX + name
                 frame = frame.with_columns(as_series(ARGUMENTS[name], value, frame.height).alias(PREFIX + name))
         if "id" not in columns:
@@ -110,6 +112,8 @@ class Population:
         if name not in self.columns:
             return pl.Series(name, [None], dtype=pl.Int32).new_from_index(0, frame.height)
         column = frame[self.columns[name]]
+        if column.dtype.is_temporal() or column.dtype.is_nested():
+            raise InvalidInputError(f"{ARGUMENTS[name]} must be whole numbers, not of type {column.dtype}.")
         numbers = column.cast(pl.Float64, strict=False).fill_nan(None) if not column.dtype.is_integer() else column
         whole = numbers.cast(pl.Int32, strict=False)
         wrong = whole.is_null() & column.is_not_null() & ~_nan(column)
@@ -122,8 +126,12 @@ class Population:
         if name not in self.columns:
             return pl.Series(name, [None], dtype=pl.String).new_from_index(0, frame.height)
         column = frame[self.columns[name]]
-        if column.dtype == pl.Boolean and name == "exclusion":
-            column = pl.select(pl.when(column).then(pl.lit("excluded"))).to_series()
+        if column.dtype.is_float():
+            column = column.fill_nan(None)
+        if name == "exclusion":
+            column = _reasons(column)
+        if column.dtype.is_nested():
+            raise InvalidInputError(f"{ARGUMENTS[name]} must be text, not of type {column.dtype}.")
         return column.cast(pl.String).alias(name)
 
 
@@ -137,6 +145,22 @@ ARGUMENTS = {
     "group": "groups",
     "exclusion": "exclusions",
 }
+
+
+def _reasons(column: pl.Series) -> pl.Series:
+    """Why people are never called; a value that could mean either is refused rather than guessed."""
+    if column.dtype == pl.Boolean:
+        return pl.select(pl.when(column).then(pl.lit("excluded"))).to_series()
+    if column.dtype.is_numeric() and column.null_count() < len(column):
+        raise InvalidInputError(
+            f"exclusions must be reasons (null for people who may be called) or booleans, not numbers such as "
+            f"{column.drop_nulls()[0]!r}. Write exclusions == 1 if 1 stands for never."
+        )
+    if column.dtype == pl.String and (column.str.strip_chars() == "").any():
+        raise InvalidInputError(
+            "exclusions has an empty text, which is no reason. Give null for people who may be called, or the reason."
+        )
+    return column
 
 
 def _nan(column: pl.Series) -> pl.Series:
@@ -168,7 +192,7 @@ def _check_state(roster: pl.DataFrame, num_states: int) -> None:
 
 def _scan(path: Path) -> pl.LazyFrame:
     if not path.is_file():
-        raise InvalidInputError(f"{path} does not exist. Give the path of a Parquet file, or a table.")
+        raise InvalidInputError(f"There is no file {path}. Give the path of a Parquet file, or a table.")
     return pl.scan_parquet(path)
 
 

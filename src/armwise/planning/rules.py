@@ -37,24 +37,32 @@ class CallRules:
     def make(
         cls,
         budget: Any,
-        group_budgets: Mapping[str, Any] | None,
+        group_budgets: Any,
         cool_down: Any,
         max_calls: Any,
         min_observed: Any,
-        step_name: str,
+        step_name: Any,
     ) -> "CallRules":
         """Checked rules from what a caller gave."""
-        groups = {} if group_budgets is None else dict(group_budgets)
+        if not isinstance(step_name, str):
+            raise InvalidInputError(f"step_name must be text, such as 'week', not {step_name!r}.")
         return cls(
             check_count("budget", budget, minimum=0),
-            tuple(
-                (str(name), check_count(f"group_budgets[{name!r}]", groups[name], minimum=0)) for name in sorted(groups)
-            ),
+            _group_budgets({} if group_budgets is None else group_budgets),
             check_count("cool_down", cool_down, minimum=0),
             None if max_calls is None else check_count("max_calls", max_calls, minimum=0),
             check_count("min_observed", min_observed, minimum=0),
             step_name,
         )
+
+
+def _group_budgets(groups: Any) -> tuple[tuple[str, int], ...]:
+    if not isinstance(groups, Mapping):
+        raise InvalidInputError(
+            f"group_budgets must be a mapping from groups to numbers of calls, such as {{'north': 20}}, not {groups!r}."
+        )
+    counts = {str(name): check_count(f"group_budgets[{name!r}]", number, minimum=0) for name, number in groups.items()}
+    return tuple(sorted(counts.items()))
 
 
 def why_not(rules: CallRules) -> dict[str, pl.Expr]:

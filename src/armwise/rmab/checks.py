@@ -29,10 +29,20 @@ _RETURN_TOLERANCE = 1e-3
 # and this much where the rounding of the row explains it: float32 cannot do better at discounts near 1.
 _RETURN_TOLERANCE_OF_ROUNDING = 1e-2
 
+# The largest whole number that tables and arrays can hold.
+MOST = 2**63 - 1
+
 
 def is_concrete(*values: Any) -> bool:
     """Whether every array among the values (or among their pytree leaves) can be looked at now."""
     return not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(values))
+
+
+def refuse_boolean(name: str, value: Any) -> None:
+    """Refuse one True or False where a number is meant; Python itself would count it as 1 or 0."""
+    array = isinstance(value, np.ndarray | jax.Array) and value.dtype.kind == "b" and value.ndim == 0
+    if array or isinstance(value, bool | np.bool):
+        raise InvalidInputError(f"{name} must be a number, not {bool(value) if is_concrete(value) else 'a boolean'}.")
 
 
 def as_float_array(name: str, value: Any) -> Float[Array, "..."]:
@@ -50,6 +60,7 @@ def as_int_array(name: str, value: Any) -> Int[Array, "..."]:
 
 
 def _as_array(name: str, value: Any) -> Array:
+    refuse_boolean(name, value)
     if is_concrete(value) and not isinstance(value, jax.Array):
         value = _as_numpy(name, value)
     dtype = value.dtype if hasattr(value, "dtype") else jnp.result_type(float)
@@ -180,17 +191,27 @@ def check_transitions(transitions: ArrayLike) -> Float[Array, "arms states actio
     return array
 
 
-def check_count(name: str, value: Any, minimum: int) -> int:
-    """The value as a whole number of at least ``minimum``; a fraction is refused, not rounded."""
+def check_count(name: str, value: Any, minimum: int, maximum: int = MOST) -> int:
+    """The value as a whole number from ``minimum`` to ``maximum``; a fraction is refused, not rounded.
+
+    Example:
+        >>> check_count("budget", 3.0, minimum=0)
+        3
+        >>> check_count("budget", True, minimum=0)
+        Traceback (most recent call last):
+        armwise.errors.InvalidInputError: budget must be a whole number, not True.
+    """
+    whole = isinstance(value, float | np.floating) and float(value).is_integer()
+    if isinstance(value, bool | np.bool) or not (whole or hasattr(value, "__index__")):
+        raise InvalidInputError(f"{name} must be a whole number, not {value!r}.")
     try:
-        count = operator.index(value)
-    except TypeError:
-        if isinstance(value, float | np.floating) and float(value).is_integer():
-            count = int(value)
-        else:
-            raise InvalidInputError(f"{name} must be a whole number, not {value!r}.") from None
+        count = int(value) if whole else operator.index(value)
+    except TypeError:  # an array of several numbers has the method, and refuses
+        raise InvalidInputError(f"{name} must be a whole number, not {value!r}.") from None
     if count < minimum:
         raise InvalidInputError(f"{name} must be at least {minimum}, not {count}.")
+    if count > maximum:
+        raise InvalidInputError(f"{name} must be at most {maximum}, not {count}.")
     return count
 
 
