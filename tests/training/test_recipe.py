@@ -126,3 +126,7 @@ def test_what_it_cannot_choose_by_is_refused_before_training(outcome, monkeypatc
         recipe(domain, aw.TrainConfig())
     with pytest.raises(aw.InvalidInputError, match="one initialisation per split"):
         recipe(domain, num_initialisations=2)
+    passive = domain.cohorts.true_transitions[:, :, :, :1]
+    cohorts = dataclasses.replace(domain.cohorts, true_transitions=np.concatenate([passive, passive], axis=3))
+    with pytest.raises(aw.ConvergenceError, match="nothing to choose by: no call changes anything"):
+        recipe(domain._replace(cohorts=cohorts))

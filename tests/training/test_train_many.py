@@ -11,7 +11,7 @@ import pytest
 import armwise as aw
 from armwise.data import synthetic
 from armwise.models import Linear, MultiLayerPerceptron
-from armwise.training import TrainConfig, run_key, train, train_many
+from armwise.training import TrainConfig, engine, run_key, train, train_many
 from armwise.training.many import _chunk_size
 
 RATES = (0.1, 0.01)
@@ -176,3 +176,30 @@ def test_what_cannot_be_is_refused(domain):
         grid(domain, aw.MeanSquaredError(), SETTINGS, splits=[numbers._replace(train=np.array([0, 10]))])
     with pytest.raises(aw.InvalidInputError, match="measure must be"):
         grid(domain, aw.MeanSquaredError(), dataclasses.replace(SETTINGS, num_epochs=1)).select("luck")
+
+
+def test_runs_that_have_stopped_are_not_advanced(monkeypatch):
+    """Those that go on are advanced in groups of one size, and end as they would have ended on their own."""
+    sizes = []
+    really = engine.advance_many
+
+    def advance(state, *rest):
+        sizes.append((len(state.stopped), int(state.stopped.sum())))
+        return really(state, *rest)
+
+    monkeypatch.setattr(engine, "advance_many", advance)
+    monkeypatch.setattr(engine, "_CPU_GROUP", 2)
+    domain = synthetic(0, num_cohorts=6, num_arms=5, budget=1, width=4, num_layers=2)
+    config = aw.TrainConfig(num_epochs=12, patience=2, block_size=3)
+    split = [domain.split_numbers(seed) for seed in range(3)]
+    options = {"splits": split, "learning_rates": [0.3, 1e-3], "problem": domain.problem}
+    arguments = (jax.random.key(0), domain.cohorts, aw.MeanSquaredError())
+    model = lambda key: aw.Linear(key, domain.cohorts.features, 2)  # noqa: E731
+    runs = train_many(*arguments, model, config, **options)
+    assert {size for size, _ in sizes} == {2}
+    assert sum(stopped for _, stopped in sizes) == 0
+    assert len(sizes) < 4 * 3  # some groups had nothing to do
+    monkeypatch.setattr(engine, "_CPU_GROUP", 6)
+    together = train_many(*arguments, model, config, **options)
+    np.testing.assert_array_equal(runs.best_epoch, together.best_epoch)
+    np.testing.assert_allclose(runs.history.validation_loss, together.history.validation_loss, rtol=1e-6)

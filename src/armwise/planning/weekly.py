@@ -1,6 +1,7 @@
 """The weekly job on a programme.toml: fit, evaluate, plan, explain, each one call."""
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from armwise.data.columns import Numbers
 from armwise.errors import InvalidInputError
 from armwise.planning.call_list import Plan
 from armwise.planning.check import ProgrammeData, load_programme, load_with_findings
+from armwise.planning.expected_time import expected_time
 from armwise.planning.findings import Report
 from armwise.planning.inputs import Input, refuse_inputs
 from armwise.planning.judging import Evaluation
@@ -72,6 +74,7 @@ def fit_programme(
     kind: str = "linear",
     despite_outage: bool = False,
     progress: bool | None = False,
+    started: Callable[[str], None] | None = None,
 ) -> OutreachPlanner:
     """A planner that has learned from a programme's own files.
 
@@ -81,9 +84,12 @@ def fit_programme(
         kind: of model: "linear", "medium" or "large".
         despite_outage: whether to go on if the last step was hardly observed.
         progress: whether to show a bar on stderr; None shows it on a terminal.
+        started: told how long it will take, before it starts.
     """
     data = load_programme(path, despite_outage=despite_outage)
-    return make_planner(data, seed, kind).fit(table_of(data), data.trajectories, progress=progress)
+    planner = make_planner(data, seed, kind)
+    _announce(planner, len(data.ids), started)
+    return planner.fit(table_of(data), data.trajectories, progress=progress)
 
 
 def evaluate_programme(
@@ -94,6 +100,7 @@ def evaluate_programme(
     num_trajectories: int = 1000,
     despite_outage: bool = False,
     progress: bool | None = False,
+    started: Callable[[str], None] | None = None,
 ) -> Evaluation:
     """What planned calls would be worth: learn from four fifths of the people, judge on the others.
 
@@ -104,11 +111,19 @@ def evaluate_programme(
         num_trajectories: simulated runs of each cohort.
         despite_outage: whether to go on if the last step was hardly observed.
         progress: whether to show a bar on stderr; None shows it on a terminal.
+        started: told how long it will take, before it starts.
     """
     data = load_programme(path, despite_outage=despite_outage)
     rest, test = hold_back(data, seed)
-    planner = make_planner(data, seed, kind).fit(*rest, progress=progress)
+    planner = make_planner(data, seed, kind)
+    _announce(planner, round((1 - TEST_SHARE) * len(data.ids)), started)
+    planner.fit(*rest, progress=progress)
     return planner.evaluate(*test, num_trajectories=num_trajectories)
+
+
+def _announce(planner: OutreachPlanner, num_people: int, started: Callable[[str], None] | None) -> None:
+    if started is not None:
+        started(expected_time(num_people, planner.cohort_size, planner.max_cohorts, planner.model))
 
 
 def hold_back(data: ProgrammeData, seed: int) -> tuple[People, People]:

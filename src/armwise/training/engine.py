@@ -11,6 +11,7 @@ from typing import Any, ParamSpec
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, PyTree
 
 from armwise.data import Cohorts
@@ -115,6 +116,31 @@ def advance_many(state: State, run: Run, material: Material, config: TrainConfig
     return jax.vmap(lambda state, run: run_block(state, run, material, config, last))(state, run)
 
 
+# Under `vmap` a run that has stopped costs as much as one that goes on. So where runs may stop early, those that go on
+# are advanced so many at a time, always by the same program. A GPU is quicker with all at once.
+_CPU_GROUP = 10
+
+
+def _advance_for(run: Run, config: TrainConfig) -> Callable[..., State]:
+    if not run.learning_rate.ndim:
+        return advance_one
+    may_stop_early = config.patience is not None and jax.default_backend() == "cpu"
+    return advance_unstopped if may_stop_early else advance_many
+
+
+def advance_unstopped(state: State, run: Run, material: Material, config: TrainConfig, last: Array) -> State:
+    """A block of epochs of those runs that have not stopped, a group at a time."""
+    active, size = np.flatnonzero(~np.asarray(state.stopped)), min(_CPU_GROUP, len(state.stopped))
+    for start in range(0, len(active), size):
+        rows = active[start : start + size]
+        # The last group is filled up with its last run, so that all are the same program.
+        filled = np.pad(rows, (0, size - len(rows)), mode="edge")
+        own_state, own_run = jax.tree.map(lambda leaf: leaf[filled], (state, run))  # noqa: B023 (called at once)
+        done = advance_many(own_state, own_run, material, config, last)
+        state = jax.tree.map(lambda all_runs, new: all_runs.at[rows].set(new[: len(rows)]), state, done)  # noqa: B023
+    return state
+
+
 def run_all(
     state: State,
     run: Run,
@@ -125,7 +151,7 @@ def run_all(
     tick: Callable[[int], None],
 ) -> State:
     """All epochs of one run, or of several side by side, from the last checkpoint under the name if there is one."""
-    advance = advance_many if run.learning_rate.ndim else advance_one
+    advance = _advance_for(run, config)
     # One program for all block sizes and learning rates: neither is part of it.
     settings = dataclasses.replace(config, block_size=1, learning_rate=1.0)
     if checkpoints is not None:

@@ -110,6 +110,7 @@ def train_averaged(
         raise InvalidInputError('config must measure a quality to choose by: TrainConfig(quality="joint", …).')
     if options.get("num_initialisations", 1) != 1:
         raise InvalidInputError("The recipe takes one initialisation per split. Leave num_initialisations out.")
+    _refuse_calls_without_effect(cohorts)
     runs = train_many(key, cohorts, losses, model, config, **options)
     quality, table = runs.at_best("quality"), runs_by_setting(runs)
     if not np.isfinite(quality).any():
@@ -126,6 +127,16 @@ def train_averaged(
         runs=runs,
         members=members,
     )
+
+
+def _refuse_calls_without_effect(cohorts: Cohorts) -> None:
+    """Say before training what would come out of it: where calls do nothing, no setting is better than another."""
+    true = np.asarray(cohorts.true_transitions)
+    if np.ptp(true, axis=-2).max() <= 10 * np.finfo(np.float32).eps:
+        raise ConvergenceError(
+            "There is nothing to choose by: no call changes anything in the validation cohorts, nor in any other. All "
+            "transitions are the same with a call and without. Check that calls were recorded."
+        )
 
 
 def runs_by_setting(runs: TrainedRuns) -> Int[np.ndarray, "splits settings"]:
