@@ -185,8 +185,9 @@ def fit(
 ) -> None:
     """Learn, from the programme's history, how people engage when left alone and when called.
 
-    It takes a minute or so, and once a month is often enough. The result is one file of weights; it holds the values
-    of categories and no one's data. The old file, if any, is replaced when the new one is complete.
+    Once a month is often enough. It takes a minute or so of processor time for a few thousand people and grows with
+    their number; how long is said before it starts. The result is one file of weights; it holds the values of
+    categories and no one's data. The old file, if any, is replaced when the new one is complete.
     """
     with documented_exit():
         from armwise.planning import fit_programme
@@ -194,7 +195,9 @@ def fit(
 
         target = programme.parent / "model.armwise" if model is None else model
         check_output(target, programme, [], [".armwise"], dry_run=dry_run)
-        planner = fit_programme(programme, seed=seed, kind=kind, despite_outage=despite_outage, progress=None)
+        planner = fit_programme(
+            programme, seed=seed, kind=kind, despite_outage=despite_outage, progress=None, started=say
+        )
         if not dry_run:
             planner.save(target)
         record = {"file": str(target), "written": not dry_run, **planner.metrics_}
@@ -245,7 +248,9 @@ def evaluate(
             say(f"Kept in {target}.")
             say(f"Next: armwise report {programme}")
             return
-        result = evaluate_programme(programme, seed=seed, kind=kind, despite_outage=despite_outage, progress=None)
+        result = evaluate_programme(
+            programme, seed=seed, kind=kind, despite_outage=despite_outage, progress=None, started=say
+        )
         if as_json:
             tell_json({**result._asdict(), "policies": [each._asdict() for each in result.policies]})
         else:

@@ -19,8 +19,8 @@ def expected_time(num_people: int, cohort_size: int, max_cohorts: int, kind: str
     typical, most = (_TO_COMPILE + each * used / 1000 for each in (_TYPICAL, _MOST))
     larger = "" if kind == "linear" else f" A model of kind {kind} takes longer."
     return (
-        f"Learning from {num_people:,} people: about {_in_words(typical)} of processor time, {_in_words(most)} at most, "
-        f"as measured on two cores.{larger}"
+        f"Learning from {num_people:,} people: about {_in_words(typical)} of processor time, {_in_words(most)} at "
+        f"most, as measured on two cores.{larger}"
     )
 
 
