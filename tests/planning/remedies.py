@@ -342,6 +342,7 @@ CELLS = [
         (change(TOML, '["age"]', "[]"), change(TOML, '["language"]', '["language", "age"]')),
     ),
     one("feature-error", "leave the cell empty", PEOPLE, "urdu", "#N/A", ""),
+    one("group-characters", "Type it again.", PEOPLE, "urdu,south", "urdu,so\u202euth"),
     one("group-empty", "Fill it in.", PEOPLE, "urdu,south", "urdu,"),
     Remedy(
         "group-without-budget",
