@@ -100,7 +100,7 @@ def test_a_missing_an_old_and_a_lost_comparison_are_alarms(quiet):
     assert "Nobody has checked this model" in said(quiet._replace(assessment=None, is_current=False))
     assert "The evaluation is old" in said(quiet._replace(is_current=False))
     mixed = said(quiet._replace(assessment=make_assessment()))
-    assert "A simpler way did better. In a simulation, better than armwise: everyone in turn." in mixed
+    assert "A simpler way did better. In a simulation, better than armwise: calling everyone in turn." in mixed
     assert "not shown to be better than simpler ways" in mixed
     assert "the risk score" in mixed
 

@@ -5,7 +5,7 @@ import re
 import polars as pl
 import pytest
 
-from armwise.planning.report.calls import MOST_LISTED, calls_section, shared_reasons, why
+from armwise.planning.report.calls import MOST_LISTED, calls_section, usual_reasons, why
 from tests.planning.report.pages import make_facts, sample_data
 
 
@@ -48,25 +48,29 @@ def test_reasons_say_when_seen_past_calls_and_the_gain_beside_the_median(facts):
     ]
 
 
-def test_what_all_have_in_common_is_said_once(facts):
-    listed = with_calls(facts, id=["a", "b", "c"], num_calls=[0, 0, 1], since_call=[None, None, 2])
-    assert shared_reasons(why(listed)) == ["not engaged last week", "median gain"]
+def test_what_most_have_in_common_is_said_once(facts):
+    listed = with_calls(facts, id=["a", "b", "c", "d"], num_calls=[0, 0, 1, 1], since_call=[None, None, 2, 3])
+    assert usual_reasons(why(listed)) == ["not engaged last week", "median gain"]
     page = calls_section(listed)
     assert page.count("not engaged last week") == 1
+    assert "Unless a line says otherwise: not engaged last week; median gain." in page
     assert "<td>never called</td>" in page
     assert "<td>1 call, 2 weeks ago</td>" in page
     # One person alone has nothing in common with anybody.
-    assert shared_reasons(why(with_calls(facts, id=["a"]))) == []
+    assert usual_reasons(why(with_calls(facts, id=["a"]))) == []
 
 
 def test_people_whom_nothing_sets_apart_are_said_to_be_alike(facts):
-    assert calls_section(with_calls(facts, id=["a", "b"])).count("<td>as everyone</td>") == 2
+    page = calls_section(with_calls(facts, id=["a", "b", "c"], num_calls=[0, 0, 1], since_call=[None, None, 2]))
+    assert page.count("<td>as most</td>") == 2
+    assert "<td>1 call, 2 weeks ago</td>" in page
 
 
 def test_each_group_has_its_sheet_in_the_order_of_the_list(facts):
     listed = with_calls(facts, id=["a", "b", "c"], group=["south", "north", "south"])
     page = calls_section(listed)
-    captions = re.findall(r"<caption>(.*?)</caption>", page)
+    captions = re.findall(r"<caption>(.*?)<small>", page)
+    # Each sheet can be handed out alone, so each says what holds for most.
     assert captions == ["north: 1 call, the week from 2024-02-26", "south: 2 calls, the week from 2024-02-26"]
     assert re.findall(r"<tr><td>(\d)</td><td>(\w)</td>", page) == [("2", "b"), ("1", "a"), ("3", "c")]
     assert calls_section(with_calls(facts, id=["a", "b"])).count("<caption>") == 1

@@ -48,7 +48,10 @@ def test_the_answer_is_yes_only_if_every_way_is_beaten():
     def answered(**leads):
         return answer(judge_ways(evaluation({name.replace("_", " "): (lead, 1.0) for name, lead in leads.items()})))
 
-    assert answered(random=3, round_robin=3) == "Yes, better than drawing lots and everyone in turn, in a simulation."
+    assert (
+        answered(random=3, round_robin=3)
+        == "Yes, better than drawing lots and calling everyone in turn, in a simulation."
+    )
     unsure = answered(random=3, disengaged_first=0)
     assert unsure.startswith("It is not shown to be better than the rule of thumb (disengaged first)")
     assert "It is better than drawing lots" in unsure
@@ -64,5 +67,5 @@ def test_the_page_says_it_near_the_top_with_intervals(tmp_path):
     # Five cohorts: 2.776 standard errors of 0.2.
     assert "No different from</strong> the risk score (least likely to engage): +0.1 (−0.5 to +0.7)." in section
     assert "Better than</strong> the rule of thumb (disengaged first): +0.5 (+0.2 to +0.8)." in section
-    assert "Worse than</strong> everyone in turn" in section
+    assert "Worse than</strong> calling everyone in turn" in section
     assert "Not comparable with</strong> drawing lots." in section

@@ -1,5 +1,6 @@
 """The section of the list: who is called and why, one line a person, group by group."""
 
+from collections import Counter
 from typing import Any
 
 import polars as pl
@@ -15,6 +16,8 @@ LONGEST_LINE = 92
 # Ids up to this long are never broken, not even on a phone.
 SHORT_ID = 16
 NO_GROUP = "no group"
+# What holds for this share of the people is said once, above the list.
+USUAL = 0.6
 
 INDEX_IN_A_SENTENCE = (
     "The index orders the list: it is the price at which a call to this person, now, would stop being worth making, so "
@@ -25,42 +28,38 @@ INDEX_IN_A_SENTENCE = (
 def calls_section(facts: Facts) -> Markup:
     """Who is on the list and why."""
     reasons = why(facts)
-    shared = shared_reasons(reasons)
-    words = ["; ".join(part for part in parts if part not in shared) or "as everyone" for parts in reasons]
+    usual = usual_reasons(reasons)
+    words = ["; ".join(part for part in parts if part not in usual) or "as most" for parts in reasons]
     calls = facts.plan.calls.with_columns(pl.Series("why", words, dtype=pl.String))
     return join(
-        tag(
-            "p",
-            "The most useful call comes first.",
-            f" Everyone on the list: {'; '.join(shared)}." if shared else None,
-        ),
-        *_sheets(facts, calls),
+        tag("p", "The most useful call comes first."),
+        *_sheets(facts, calls, f"Unless a line says otherwise: {'; '.join(usual)}." if usual else None),
         fold("What gain and index mean", tag("p", _gain_in_a_sentence(facts.step), " ", INDEX_IN_A_SENTENCE)),
     )
 
 
 def _gain_in_a_sentence(step: str) -> str:
     return (
-        f"The expected gain is how many more {step}s of engagement the call is expected to bring if nobody calls "
+        f"The gain is how many more {step}s of engagement the call is expected to bring if nobody calls "
         f"again; a later {step} counts a little less than an earlier one. “Above median” compares it with the median "
         "of the list."
     )
 
 
-def _sheets(facts: Facts, calls: pl.DataFrame) -> list[Markup]:
+def _sheets(facts: Facts, calls: pl.DataFrame, note: str | None) -> list[Markup]:
     """The list; where it has groups, one sheet for each, which starts a new page on paper."""
     when = facts.planned_step
     if "group" not in calls.columns or not calls.height:
-        return [_sheet(f"The calls of {when}", calls, "sheet")]
+        return [_sheet(f"The calls of {when}", calls, "sheet", note)]
     named = calls.with_columns(pl.col("group").fill_null(NO_GROUP))
     parts = {str(key[0]): part for key, part in named.partition_by("group", as_dict=True).items()}
     return [
-        _sheet(f"{name}: {count(part.height)} call{'s' * (part.height != 1)}, {when}", part, "sheet group")
+        _sheet(f"{name}: {count(part.height)} call{'s' * (part.height != 1)}, {when}", part, "sheet group", note)
         for name, part in sorted(parts.items())
     ]
 
 
-def _sheet(caption: str, calls: pl.DataFrame, style: str) -> Markup:
+def _sheet(caption: str, calls: pl.DataFrame, style: str, note: str | None) -> Markup:
     rows = [
         (str(row["rank"]), row["id"], row["why"], decimal(row["expected_gain"]), decimal(row["index"], 3))
         for row in calls.head(MOST_LISTED).iter_rows(named=True)
@@ -71,7 +70,7 @@ def _sheet(caption: str, calls: pl.DataFrame, style: str) -> Markup:
     more = calls.height - len(rows)
     return tag(
         "div",
-        table(caption, ("Place", "Id", "Why", "Expected gain", "Index"), rows, words=3, extra=(4,)),
+        table(caption, ("Place", "Id", "Why", "Gain", "Index"), rows, words=3, extra=(4,), note=note),
         tag("p", f"{count(more)} more are in the call list itself.", class_="note") if more > 0 else None,
         class_=" ".join(styles),
     )
@@ -90,11 +89,12 @@ def why(facts: Facts) -> list[tuple[str, ...]]:
     ]
 
 
-def shared_reasons(reasons: list[tuple[str, ...]]) -> list[str]:
-    """The parts that are the same for all, which tell nobody apart and are said once."""
+def usual_reasons(reasons: list[tuple[str, ...]]) -> list[str]:
+    """The parts that hold for most people, which tell hardly anybody apart and are said once."""
     if len(reasons) < 2:
         return []
-    return [parts[0] for parts in zip(*reasons, strict=True) if len(set(parts)) == 1]
+    commonest = [Counter(parts).most_common(1)[0] for parts in zip(*reasons, strict=True)]
+    return [part for part, number in commonest if number >= USUAL * len(reasons)]
 
 
 def _seen(row: dict[str, Any], facts: Facts) -> str:

@@ -90,7 +90,7 @@ def row_chart(
     ticks = nice_ticks(min([0.0, *known]), max([LEAST_TOP, *known]))
     x = Scale(ticks[0], ticks[-1], 18, WIDTH - 24)
     # 0 has no sign.
-    labels = [form.format(tick) if tick else form.format(0).lstrip("+") for tick in ticks]
+    labels = [form.format(tick).replace("-", "−") if tick else form.format(0).lstrip("+") for tick in ticks]
     parts = [_text(x(tick), height - foot + 18, label, "middle") for tick, label in zip(ticks, labels, strict=True)]
     if ends is not None:
         parts += [_text(2, height - 6, ends[0], "start"), _text(WIDTH - 2, height - 6, ends[1], "end")]

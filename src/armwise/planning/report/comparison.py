@@ -5,18 +5,18 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from armwise.planning.intervals import Number, errors_for_95
+from armwise.planning.intervals import errors_for_95
 from armwise.planning.judging import Evaluation, PolicyQuality
 from armwise.planning.report.charts import Point, Row, row_chart
 from armwise.planning.report.facts import Facts
-from armwise.planning.report.markup import Markup, count, decimal, fold, join, table, tag
+from armwise.planning.report.markup import Markup, count, decimal, fold, join, signed, table, tag
 
 ARMWISE = "armwise"
 WAYS = {
     ARMWISE: "armwise",
     "least likely to engage": "the risk score (least likely to engage)",
     "disengaged first": "the rule of thumb (disengaged first)",
-    "round robin": "everyone in turn",
+    "round robin": "calling everyone in turn",
     "random": "drawing lots",
 }
 HOW_TO_COMPUTE = "armwise evaluate PROGRAMME --for-report"
@@ -127,13 +127,8 @@ def _list(names: Sequence[str], word: str = "or") -> str:
 def _sentence(each: Judged) -> Markup:
     numbers = ""
     if each.verdict != Verdict.UNKNOWN:
-        numbers = f": {_signed(each.lead)} ({_signed(each.low)} to {_signed(each.high)})"
+        numbers = f": {signed(each.lead)} ({signed(each.low)} to {signed(each.high)})"
     return join(tag("strong", each.verdict), f" {each.name}{numbers}.")
-
-
-def _signed(number: Number) -> str:
-    text = decimal(number, 1)
-    return text.replace("-", "−") if text.startswith("-") or text == "0.0" else f"+{text}"
 
 
 def _chart(judged: Sequence[Judged], gained: str) -> Markup:
@@ -143,7 +138,7 @@ def _chart(judged: Sequence[Judged], gained: str) -> Markup:
 
 
 def _table(evaluation: Evaluation, judged: Sequence[Judged], step: str) -> Markup:
-    leads = {each.name: f"{_signed(each.lead)} ({_signed(each.low)} to {_signed(each.high)})" for each in judged}
+    leads = {each.name: f"{signed(each.lead)} ({signed(each.low)} to {signed(each.high)})" for each in judged}
     rows = [
         (name, f"{decimal(each.quality)} ± {decimal(each.standard_error)}", decimal(each.gain, 1), leads.get(name, "–"))
         for each in evaluation.policies

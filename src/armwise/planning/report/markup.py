@@ -54,10 +54,11 @@ def table(
     rows: Sequence[tuple[str, ...]],
     words: int = 1,
     extra: tuple[int, ...] = (),
+    note: str | None = None,
 ) -> Markup:
     """A table with a caption; the first ``words`` columns are text and the others numbers, set to the right.
 
-    Columns whose places are in ``extra`` are left out on a phone and on paper.
+    Columns whose places are in ``extra`` are left out on a phone and on paper. A note stands below the caption.
     """
 
     def cell(name: str, place: int, content: str) -> Markup:
@@ -68,7 +69,9 @@ def table(
 
     head = tag("tr", *(cell("th", place, content) for place, content in enumerate(header)))
     body = [tag("tr", *(cell("td", place, content) for place, content in enumerate(row))) for row in rows]
-    content = tag("table", tag("caption", caption), tag("thead", head), tag("tbody", *body))
+    content = tag(
+        "table", tag("caption", caption, tag("small", note) if note else None), tag("thead", head), tag("tbody", *body)
+    )
     return tag("div", content, class_="scroll", tabindex=0, role="region", aria_label=caption)
 
 
@@ -105,6 +108,17 @@ def decimal(number: Number, digits: int = 2) -> str:
         ('1.00', '0.00', '–')
     """
     return "–" if math.isnan(number) else f"{round(number, digits) + 0.0:,.{digits}f}"
+
+
+def signed(number: Number) -> str:
+    """A difference with its sign.
+
+    Example:
+        >>> signed(1.25), signed(-3.0), signed(0.0)
+        ('+1.2', '−3.0', '0.0')
+    """
+    text = decimal(number, 1)
+    return text.replace("-", "−") if text.startswith("-") or text in ("0.0", "–") else f"+{text}"
 
 
 def span(low: Number, high: Number) -> str:

@@ -8,7 +8,7 @@ from armwise.planning.intervals import WIDTH
 from armwise.planning.report.charts import Point, Row, agreement_chart, bar_chart, column_chart, row_chart
 from armwise.planning.report.comparison import age, not_computed
 from armwise.planning.report.facts import Facts
-from armwise.planning.report.markup import Markup, count, decimal, fold, join, percent, span, table, tag
+from armwise.planning.report.markup import Markup, count, decimal, fold, join, percent, signed, span, table, tag
 
 
 def checks_section(facts: Facts) -> Markup:
@@ -50,7 +50,7 @@ def _effect(facts: Facts) -> Markup | None:
     if math.isnan(effect.difference):
         return None
     what = "People engaged" if facts.num_states == 2 else "Average engagement"
-    points = f"{decimal(100 * effect.difference, 1)} points (± {decimal(200 * effect.error, 1)})"
+    points = f"{signed(100 * effect.difference)} points (± {decimal(200 * effect.error, 1)})"
     return tag(
         "p",
         f"{what} in the {facts.step} after {count(effect.num_called)} past calls, compared with people in the same "
