@@ -5,8 +5,9 @@ so that the command line answers before JAX has started. A new name goes into th
 ``__all__``; a new package into ``_PACKAGES`` as well.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+# Type checkers take this for true. Nothing is imported here, not even typing: the command line starts with this file,
+# and only after it can Ctrl-C be answered without a traceback.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from armwise.data import (
@@ -241,7 +242,9 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
+    from importlib import import_module
+
     if name in _PACKAGES:
         return import_module(f"armwise.{name}")
     if name in __all__:

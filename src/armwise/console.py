@@ -3,7 +3,6 @@
 import errno
 import json
 import os
-import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from armwise.errors import ArmwiseError, ExitCode, OutputError
-from armwise.interrupts import quit_at_once
 from armwise.text import counted, visible, visible_json
 
 if TYPE_CHECKING:
@@ -23,10 +21,7 @@ if TYPE_CHECKING:
 @contextmanager
 def documented_exit() -> Iterator[None]:
     """Turn armwise's own complaints, and an interruption, into a message and an exit code; no traceback for either."""
-    started = signal.getsignal(signal.SIGINT) is quit_at_once
     try:
-        if started:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
         yield
     except ArmwiseError as error:
         say(str(error))
@@ -34,10 +29,6 @@ def documented_exit() -> Iterator[None]:
     except KeyboardInterrupt:
         say("Interrupted; nothing was left half-written.")
         raise typer.Exit(ExitCode.INTERRUPTED) from None
-    finally:
-        # All is done but for Python's own tidying up, which must not be interrupted halfway, with a traceback.
-        if started:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def say(message: str) -> None:
