@@ -1,5 +1,6 @@
 import itertools
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -145,6 +146,62 @@ def test_gradient_estimates_agree_with_the_exact_gradient(rng, arms, budget, hor
     error = np.std(gradients, axis=0, ddof=1) / np.sqrt(300)
     assert np.abs(expected).max() > 10 * error.max()  # the samples are enough to tell
     assert (np.abs(gradients.mean(0) - expected) / error).max() < 4.5
+
+
+def test_the_gradient_in_the_temperature_agrees_with_the_exact_one(rng):
+    true, predicted = (random_transitions(rng, "dense", 3, 2) for _ in range(2))
+    problem = aw.Problem(rewards=[0.0, 1.0], discount=0.9, initial=[0.6, 0.4])
+    prepared = aw.SimDFL(2000, horizon=2).prepare(true, problem, 1)
+    indices = np.asarray(aw.whittle_indices(predicted, problem))
+
+    def exact(temperature):
+        return -exact_return(indices, true, problem, 1, temperature, 2) / 3
+
+    @jax.jit
+    def estimate(key):
+        return jax.grad(lambda temperature: aw.SimDFL(2000, temperature, 2)(predicted, prepared, key))(0.3)
+
+    gradients = jax.lax.map(estimate, jax.random.split(jax.random.key(3), 200))
+    expected, error = (exact(0.3 + 1e-5) - exact(0.3 - 1e-5)) / 2e-5, gradients.std(ddof=1) / np.sqrt(200)
+    assert abs(expected) > 5 * error  # the samples are enough to tell
+    assert abs(gradients.mean() - expected) < 4 * error
+
+
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        (lambda prepared: prepared.true_transitions, "the true transitions"),
+        (lambda prepared: prepared.problem.rewards, "the rewards"),
+        (lambda prepared: prepared.problem.initial, "the first states"),
+        (lambda prepared: prepared.problem.discount, "the discount"),
+    ],
+)
+def test_gradients_of_the_simulation_itself_are_refused(rng, part, words):
+    """They would be zero or, where the indices depend on the same number, a part of the truth."""
+    true, predicted = (random_transitions(rng, "dense", 3, 2) for _ in range(2))
+    loss = aw.SimDFL(4, horizon=3)
+    prepared = loss.prepare(true, aw.Problem(), 1)
+
+    def value(changed):
+        return loss(predicted, eqx.tree_at(part, prepared, changed), jax.random.key(0))
+
+    with pytest.raises(aw.InvalidInputError, match=f"no gradient with respect to {words}"):
+        jax.jit(jax.grad(value))(part(prepared))
+    assert float(jnp.sum(jnp.abs(jax.grad(lambda x: value(jax.lax.stop_gradient(x)))(part(prepared))))) == 0
+
+
+def test_costs_are_differentiated_through_the_indices(rng):
+    """Twice the price of a call is half the index: the same as twice the temperature, to first order too."""
+    true, predicted = (random_transitions(rng, "dense", 5, 2) for _ in range(2))
+    key, prepared = jax.random.key(0), aw.SimDFL(50, horizon=6).prepare(true, aw.Problem(), 2)
+
+    def value(cost, temperature):
+        priced = eqx.tree_at(lambda known: known.problem.costs, prepared, jnp.stack([jnp.zeros(()), cost]))
+        return aw.SimDFL(50, temperature, 6)(predicted, priced, key)
+
+    by_cost, by_temperature = jax.jit(jax.grad(value, argnums=(0, 1)))(jnp.array(1.0), jnp.array(0.1))
+    assert float(by_cost) != 0
+    np.testing.assert_allclose(by_cost, 0.1 * by_temperature, rtol=1e-9)
 
 
 @pytest.mark.parametrize("num_trajectories", [1, 7, 40])

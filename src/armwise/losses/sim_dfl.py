@@ -90,6 +90,10 @@ class SimDFL(Loss):
             one arm's call does to the others' later chances to be called, and has far less variance. "all": with
             those of all arms: unbiased, noisier.
 
+    The gradient is an estimate with respect to the predicted transitions and to the temperature. Asked for that of the
+    true transitions, the first states, the rewards or the discount, which reach the return through the simulation, it
+    raises.
+
     Mix with the likelihood, as deployed code does, by ``0.9 * SimDFL(100) + 0.1 * NegativeLogLikelihood()``. The
     discount is that of the problem (0.9 by default; Wang et al. take 0.99).
     """
@@ -156,20 +160,47 @@ def _simulated_return(
     words: UInt32[Array, "1 2"],
     budget: Int[Array, ""],
 ) -> Float[Array, ""]:
-    """Mean discounted return per arm of the soft Whittle policy; its gradient in the indices is an estimate."""
+    """Mean discounted return per arm of the soft Whittle policy, with an estimated gradient in the first two."""
     return _estimate(config, indices, temperature, arms, words, budget, with_gradient=False)[0]
 
 
-def _forward(config, indices, temperature, arms, words, budget):  # type: ignore[no-untyped-def]
-    return _estimate(config, indices, temperature, arms, words, budget, with_gradient=True)
+def _forward(config, *inputs):  # type: ignore[no-untyped-def]
+    indices, temperature, arms, words, budget = jax.tree.map(lambda leaf: leaf.value, inputs)
+    _refuse_other_gradients(inputs[2])
+    value, gradient = _estimate(config, indices, temperature, arms, words, budget, with_gradient=True)
+    # Only their quotient matters: indices and temperature in another unit are the same chances, so by Euler's theorem
+    # ⟨indices, gradient⟩ + temperature · (gradient in the temperature) = 0, step by step.
+    return value, (gradient, -jnp.sum(indices * gradient) / temperature)
 
 
-def _backward(config, gradient, cotangent):  # type: ignore[no-untyped-def]
+def _backward(config, gradients, cotangent):  # type: ignore[no-untyped-def]
     del config
-    return cotangent * gradient, None, None, None, None
+    to_indices, to_temperature = (cotangent * gradient for gradient in gradients)
+    return to_indices, to_temperature, None, None, None
 
 
-_simulated_return.defvjp(_forward, _backward)
+_simulated_return.defvjp(_forward, _backward, symbolic_zeros=True)
+
+_WITHOUT_GRADIENT = {
+    "next": "the true transitions",
+    "first": "the first states",
+    "rewards": "the rewards",
+    "discount": "the discount",
+}
+
+
+def _refuse_other_gradients(arms: Arms) -> None:
+    """Raise if the simulation itself is differentiated, rather than answer with a part of its gradient.
+
+    Costs are no part of the return: they only set the unit of the indices.
+    """
+    asked = [words for field, words in _WITHOUT_GRADIENT.items() if getattr(arms, field).perturbed]
+    if asked:
+        raise InvalidInputError(
+            f"SimDFL has no gradient with respect to {' and '.join(asked)}: it estimates that of the predicted "
+            "transitions and of the temperature only. Use DecDFL, whose gradients are exact, or pass "
+            "jax.lax.stop_gradient of what is not to be differentiated."
+        )
 
 
 def _estimate(
