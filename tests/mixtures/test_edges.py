@@ -61,6 +61,26 @@ def test_budget_below_the_cheapest_spend(mixture):
     assert np.all(np.isfinite(solution.mixture))
 
 
+@pytest.mark.parametrize("mixture", MIXTURES)
+def test_the_gap_is_infinite_without_a_solution_and_never_negative_with_one(mixture, rng):
+    """All cohorts at once, so inside `jit`: half of their budgets are below the cheapest spend."""
+    rewards, spend = 1e4 * rng.normal(size=(40, 6, 3)), rng.uniform(1, 2, (40, 6, 3))
+    feasible = np.arange(40) % 2 == 0
+    budget = spend.min(axis=2).sum(axis=1) + np.where(feasible, rng.random(40), -rng.random(40))
+    solution = jax.jit(jax.vmap(mixture))(rewards, spend, budget)
+    np.testing.assert_array_equal(solution.converged, feasible)
+    np.testing.assert_array_equal(np.isinf(solution.gap), ~feasible)
+    assert np.all(solution.gap[feasible] >= -1e-8)
+
+
+@pytest.mark.parametrize("mixture", MIXTURES)
+def test_spends_that_differ_by_rounding_are_the_same(mixture):
+    """0.1 + 0.2 is not 0.3 to a computer: no budget chooses between the two."""
+    solution = mixture([[0.0, 5.0]], [[0.3, 0.1 + 0.2]], 0.3)
+    assert float(solution.budget_price) == 0
+    assert float(solution.mixture[0, 1]) > 0.99
+
+
 def test_zero_budget_has_no_finite_entropy_price():
     with pytest.raises(ConvergenceError, match="No finite price"):
         EntropyMixture(0.1)(REWARDS, SPEND, 0.0)

@@ -210,7 +210,7 @@ def _by_rows(loss: DecDFL, predicted: Array, prepared: PreparedReturns) -> tuple
 def _kernel_inputs(loss: DecDFL, predicted: Array, prepared: PreparedReturns) -> native.Inputs:
     mixture, problem, measured = loss.mixture, prepared.problem, prepared.measured
     assert isinstance(mixture, EntropyMixture)
-    numbers = [problem.discount, mixture.temperature, measured.left, measured.widest, measured.rounding]
+    numbers = [problem.discount, mixture.temperature, measured.left, measured.widest]
     per_state = (value.T for value in jnp.broadcast_arrays(problem.rewards, problem.initial))
     known = [jnp.asarray(value, predicted.dtype).reshape(-1) for value in (*numbers, *per_state)]
     spend = measured.spend.astype(predicted.dtype)

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
+from armwise.mixtures.edge import above_cheapest, left_over
 from armwise.mixtures.price import Scale, find_price
 from armwise.mixtures.rounding import accurate_sum, charge, epsilon, plain_sums
 from armwise.mixtures.rows import largest, total
@@ -57,7 +58,8 @@ class RowRule(NamedTuple):
 class Spending(NamedTuple):
     """What policies spend and what there is to spend: all of a problem but its rewards, so computed once for many.
 
-    Everything is less each arm's cheapest policy: spend starts at 0, and `left` is what the cheapest ones leave over.
+    Everything is less each arm's cheapest policy: spend starts at 0, and `left` is what the cheapest ones leave over:
+    negative where no mixture keeps to the budget (`edge.py` says how rounding counts).
     """
 
     spend: Float[Array, "policies arms"]
@@ -113,13 +115,10 @@ def measure(budget_returns: Float[Array, "arms policies"], discounted_budget: Fl
     Nothing flows back through the cheapest policies: to spend more on all of an arm's policies is to have less left,
     and the two cancel.
     """
-    costs = budget_returns.T
-    cheapest = lax.stop_gradient(-largest(-costs))
-    least, least_rest = accurate_sum(cheapest[0])
-    spend = costs - cheapest
+    spend, cheapest = above_cheapest(budget_returns.T)
+    left, least, least_rest = left_over(discounted_budget, cheapest)
     widest = jnp.max(largest(lax.stop_gradient(spend))[0])
     scale = jnp.maximum(jnp.maximum(jnp.abs(lax.stop_gradient(discounted_budget)), jnp.abs(least)), widest)
-    left = (discounted_budget - least) - least_rest
     return Spending(spend, left, widest, least, least_rest, rounding=_ROUNDING * epsilon(scale) * scale)
 
 
@@ -172,17 +171,17 @@ def charge_budget(
 ) -> tuple[BudgetedRewards, Bool[Array, ""], Found]:
     """The price that keeps the arms to the budget, whether there is one, and the net returns that it leaves."""
     problem = BudgetedRewards(rewards, spending.spend, jnp.maximum(spending.left, 0), temperature, spending.widest)
-    attainable = _attainable(rule, problem, spending.left, spending.rounding)
+    attainable = _attainable(rule, problem, spending.left)
     # A branch of its own and not a choice between results: XLA lays the arrays that enter a branch out in memory, and
     # would otherwise pick them out of all cohorts' anew in every kernel.
     found = lax.cond(attainable, partial(_search, rule), _cheapest_only, problem, initial_price, attainable)
     return problem, attainable, found
 
 
-def _attainable(rule: RowRule, problem: BudgetedRewards, left: Array, rounding: Array) -> Bool[Array, ""]:
+def _attainable(rule: RowRule, problem: BudgetedRewards, left: Array) -> Bool[Array, ""]:
     """Whether a finite price can keep the spend within what is left."""
     idle = problem.widest <= 0
-    return (left >= -rounding) & ((left > 0) | idle | (not rule.always_mixes))
+    return (left > 0) | ((left == 0) & (idle | (not rule.always_mixes)))
 
 
 def _plainly(spent: Float[Array, " arms"], falls: Float[Array, " arms"]) -> tuple[Array, Array, Array]:

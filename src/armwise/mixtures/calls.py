@@ -13,6 +13,8 @@ from jaxtyping import Array, Float
 
 from armwise.errors import ConvergenceError, InvalidInputError
 from armwise.mixtures.budgeted import RowRule, Spending, measure, solve
+from armwise.mixtures.edge import MARGIN
+from armwise.mixtures.rounding import epsilon
 from armwise.mixtures.solution import MixtureSolution, Values
 from armwise.rmab.checks import refuse_boolean
 
@@ -125,8 +127,9 @@ def raise_unless_converged(solution: MixtureSolution, inputs: Inputs) -> None:
     if any(isinstance(value, jax.core.Tracer) for value in inputs):
         return
     budget = float(inputs.discounted_budget)
-    cheapest = float(np.min(np.asarray(inputs.budget_returns, np.float64), axis=1).sum())
-    if cheapest > budget:
+    spend = np.min(np.asarray(inputs.budget_returns, np.float64), axis=1)
+    cheapest, rounding = float(spend.sum()), MARGIN * epsilon(inputs.budget_returns) * float(np.abs(spend).sum())
+    if cheapest > budget + rounding:
         raise ConvergenceError(
             f"No mixture keeps to the budget: every arm's cheapest policy together spend {cheapest:.6g}, "
             f"discounted_budget is {budget:.6g}. Raise the budget, or give each arm a policy that spends less."

@@ -13,10 +13,9 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from armwise.mixtures.calls import raise_unless_converged, read_inputs, read_price
-from armwise.mixtures.rounding import accurate_cumulative_sum, accurate_sum, epsilon
+from armwise.mixtures.edge import above_cheapest, left_over
+from armwise.mixtures.rounding import accurate_cumulative_sum, accurate_sum
 from armwise.mixtures.solution import Mixture, MixtureSolution, Values
-
-_ROUNDING = 8.0
 
 
 class _Envelope(NamedTuple):
@@ -71,35 +70,35 @@ class LinearMixture(Mixture):
 def _solve(
     rewards: Float[Array, "arms policies"], spend: Float[Array, "arms policies"], budget: Float[Array, ""]
 ) -> MixtureSolution:
-    cheapest = jnp.min(spend, axis=1)
-    least, least_rest = accurate_sum(cheapest)
-    left = (budget - least) - least_rest
-    envelope = _envelope(rewards, spend, cheapest)
+    above, cheapest = above_cheapest(spend.T)
+    spend = above.T
+    left, least, least_rest = left_over(budget, cheapest)
+    feasible = left >= 0
+    envelope = _envelope(rewards, spend)
     bought, price = _buy(envelope, jnp.maximum(left, 0))
     mixture = _mix(envelope, bought)
-    used, rest = accurate_sum(jnp.sum(mixture * (spend - cheapest[:, None]), axis=1))
-    rounding = _ROUNDING * epsilon(budget) * jnp.maximum(jnp.abs(budget), jnp.abs(least))
+    used, rest = accurate_sum(jnp.sum(mixture * spend, axis=1))
     net = rewards - price * spend
     regret = jnp.max(net, axis=1) - jnp.sum(mixture * net, axis=1)
     return MixtureSolution(
         mixture=mixture,
         budget_price=price,
-        converged=(left >= -rounding) & jnp.isfinite(jnp.sum(rewards)) & jnp.isfinite(used),
+        converged=feasible & jnp.isfinite(jnp.sum(rewards)) & jnp.isfinite(used),
         num_steps=jnp.zeros((), jnp.int32),
         budget_used=used + least + (rest + least_rest),
-        gap=jnp.sum(regret) + price * (left - used - rest),
+        gap=jnp.where(feasible, jnp.sum(regret) + price * (left - used - rest), jnp.inf),
     )
 
 
-def _envelope(
-    rewards: Float[Array, "arms policies"], spend: Float[Array, "arms policies"], cheapest: Float[Array, " arms"]
-) -> _Envelope:
+def _envelope(rewards: Float[Array, "arms policies"], spend: Float[Array, "arms policies"]) -> _Envelope:
     """The upper concave envelope of every arm, by always taking the most efficient step (gift wrapping).
+
+    It starts at the best of the arm's cheapest policies, which spend 0.
 
     It stops once all arms have arrived. They could pass all their policies, but an arm of S states seldom passes more
     than a few over S + 1 of its 2^S (``rmab/index_policies.py`` says why).
     """
-    start = jnp.argmax(jnp.where(spend <= cheapest[:, None], rewards, -jnp.inf), axis=1)
+    start = jnp.argmax(jnp.where(spend <= 0, rewards, -jnp.inf), axis=1)
     num_arms, num_steps = spend.shape[0], spend.shape[1] - 1
     nothing = jnp.zeros((num_steps, num_arms), spend.dtype)
     if num_steps == 0:  # JAX does not write into an array of no rows, even in a loop that never runs
@@ -119,7 +118,9 @@ def _envelope(
         return _Walk(row + 1, following, efficiency, passed)
 
     passed = _Envelope(jnp.zeros((num_steps, num_arms), start.dtype), nothing, nothing)
-    end = lax.while_loop(under_way, advance, _Walk(jnp.zeros((), int), start, jnp.full_like(cheapest, jnp.inf), passed))
+    end = lax.while_loop(
+        under_way, advance, _Walk(jnp.zeros((), int), start, jnp.full_like(spend[:, 0], jnp.inf), passed)
+    )
     arrived = jnp.arange(num_steps)[:, None] >= end.step
     policies = jnp.where(arrived, end.here[None], end.passed.policies)
     return _Envelope(jnp.concatenate([start[None], policies]).T, end.passed.costs.T, end.passed.efficiencies.T)

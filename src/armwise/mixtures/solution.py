@@ -19,11 +19,13 @@ class MixtureSolution(eqx.Module):
     Attributes:
         mixture: share of each policy, the paper's Z, `[arms, policies]`; rows sum to one.
         budget_price: what one more unit of budget is worth, the paper's λ; 0 when the budget does not bind.
-        converged: whether this is the solution. Inside `jit` the caller must look; outside, a failure raises.
+        converged: whether this is the solution. Inside `jit` the caller must look; outside, a failure raises. A budget
+            that equals what the cheapest policies spend up to rounding just pays for them (`edge.py`).
         num_steps: how often the spend of a trial price was computed.
         budget_used: spend of the mixture; at most the discounted budget, up to the rounding of sums: 16 machine
             epsilons times the larger of the budget and the spend of the cheapest policies.
-        gap: upper bound on how much the objective could still improve (dual minus primal value), up to rounding.
+        gap: upper bound on how much the objective could still improve (dual minus primal value), up to rounding;
+            infinite where no mixture keeps to the budget.
     """
 
     mixture: Float[Array, "arms policies"]

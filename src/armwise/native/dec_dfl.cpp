@@ -114,7 +114,7 @@ struct Cohort {
   const Number *rewards, *initial;  /* [states, arms], or [states] */
   bool by_arm;                      /* which of the two */
   double discount, temperature;
-  double left, widest, rounding;    /* of the budget: see Spending in mixtures/budgeted.py */
+  double left, widest;              /* of the budget: see Spending in mixtures/budgeted.py */
   Number *loss, *gradient;          /* what goes out: a number, and [states, actions, states, arms] */
 
   /* Predicted returns, later the shares of the mixture; true spend. Lanes without an arm spend nothing. */
@@ -297,6 +297,14 @@ static inline Block weigh(Block *net) {
   return total;
 }
 
+/* The same at a price without limit: the softmax of the cheapest policies, which spend 0, and nothing else. */
+static inline Block weigh_cheapest(Block *net, const Block *spend) {
+  Block total = {};
+  for (int policy = 0; policy < POLICIES; policy++)
+    total += net[policy] = spend[policy] > (Number)0 ? Block{} : exponential(net[policy]);
+  return total;
+}
+
 /* Over all arms: what is spent, and how fast that falls with the price over the temperature. */
 struct Spent {
   Sum mean, variance;
@@ -404,9 +412,9 @@ static inline void sway(const Block *shares, Block *direction) {
 }
 
 /* Replaces a block's returns by its shares. */
-static void fill_shares(Block *shares, const Block *spend, const Block *rewards, Sums *sums) {
+static void fill_shares(Block *shares, const Block *spend, const Block *rewards, bool attainable, Sums *sums) {
   Block swayed[POLICIES], origin = {}, cheap = {}, cheap_value = {}, spent = {}, value = {}, variance = {}, pull = {};
-  Block total = weigh(shares);
+  Block total = attainable ? weigh(shares) : weigh_cheapest(shares, spend);
   for (int policy = 0; policy < POLICIES; policy++) {
     origin = shares[policy] == (Number)1 ? rewards[policy] : origin;
     shares[policy] /= total;
@@ -434,10 +442,10 @@ static Sums fill_all_shares(Cohort &cohort, double price, bool attainable) {
   for (int64_t block = 0; block < cohort.blocks(); block++) {
     Block *worth = cohort.worth + block * POLICIES, *spend = cohort.spend + block * POLICIES, rewards[POLICIES];
     load_true_rewards(cohort, block, rewards);
-    for (int policy = 0; policy < POLICIES && !attainable; policy++) /* no price is high enough: what they tend to */
+    for (int policy = 0; policy < POLICIES && !attainable; policy++) /* the best of the cheapest is then the main one */
       worth[policy] = spend[policy] > (Number)0 ? Block{} - (Number)1e30 : worth[policy];
     net_exactly(cohort, worth, spend, price, worth);
-    fill_shares(worth, spend, rewards, &sums);
+    fill_shares(worth, spend, rewards, attainable, &sums);
   }
   return sums;
 }
@@ -467,7 +475,7 @@ static void fill_gradient(const Cohort &cohort, double push) {
 
 static void run(Cohort &cohort) {
   double unit = fill_worth(cohort);
-  bool attainable = cohort.left >= -cohort.rounding && (cohort.left > 0 || cohort.widest <= 0);
+  bool attainable = cohort.left > 0 || (cohort.left == 0 && cohort.widest <= 0);
   cohort.left = fmax(cohort.left, 0);
   double price = attainable ? price_of(cohort, unit) : 0;
   Sums sums = fill_all_shares(cohort, price, attainable);
@@ -484,7 +492,7 @@ static void run(Cohort &cohort) {
 /* ---- what XLA calls ---- */
 
 enum { TRANSITIONS, TRUE_REWARDS, TRUE_SPEND, KNOWN };
-enum { NUMBERS = 5 }; /* before the rewards and the first states in what is known */
+enum { NUMBERS = 4 }; /* before the rewards and the first states in what is known */
 
 /* Where a cohort's numbers begin; leading axes are the batch's, and one of size 1 is shared by all of it. */
 static Number *of_cohort(void *buffer, const XLA_FFI_Buffer *batch, int64_t number) {
@@ -538,7 +546,6 @@ extern "C" XLA_FFI_Error *armwise_dec_dfl(XLA_FFI_CallFrame *frame) {
     cohort.temperature = known[1];
     cohort.left = known[2];
     cohort.widest = known[3];
-    cohort.rounding = known[4];
     cohort.rewards = known + NUMBERS;
     cohort.initial = cohort.rewards + known_size / 2;
     cohort.loss = of_cohort(outputs[0], batch, number);

@@ -20,8 +20,8 @@ class Inputs(NamedTuple):
     predicted_transitions: Float[Array, "states 2 states arms"]
     true_rewards: Float[Array, "policies arms"]
     true_spend: Float[Array, "policies arms"]  # less each arm's cheapest policy
-    # Discount and temperature; of the budget: left, widest, rounding (`mixtures/budgeted.py`); then the rewards and the
-    # first states, both `[states, arms]` or both `[states]`. One array: XLA picks each from all cohorts' in turn.
+    # Discount and temperature; of the budget: left, widest (`mixtures/budgeted.py`); then the rewards and the first
+    # states, both `[states, arms]` or both `[states]`. One array: XLA picks each from all cohorts' in turn.
     known: Float[Array, " numbers"]
 
 

@@ -31,7 +31,7 @@ from jaxtyping import Array, Float, Int, Int32
 
 from armwise.rmab.checks import ArrayLike, check_transitions, check_two_actions
 from armwise.rmab.problem import Problem
-from armwise.rmab.returns import check_fits, in_precision_of
+from armwise.rmab.returns import check_fits, in_precision_of, split_costs
 from armwise.rmab.whittle import departure_places
 
 Places = Int32[Array, "arms states"]
@@ -114,7 +114,8 @@ def _returns(
     transitions: Float[Array, "arms states 2 states"], problem: Problem, places: Places, neighbours: bool
 ) -> tuple[Float[Array, "arms policies"], Float[Array, "arms policies"]]:
     """A scan over the nested policies, because written out the updates would take minutes to compile."""
-    table, call_cost = _first_table(transitions, problem, places)
+    known, unavoidable = split_costs(*in_precision_of(transitions, problem))
+    table, call_cost = _first_table(transitions, *known, places)
     num_states = places.shape[1]
 
     def widen(table: Table, size: Int[Array, ""]) -> tuple[Table, tuple[Array, Array]]:
@@ -127,14 +128,18 @@ def _returns(
         for size in range(num_states + 1):
             returns += [flipped[size, : max(size - 2, 0)], flipped[size, size + 1 :]]
     reward_returns, budget_returns = jnp.moveaxis(jnp.concatenate(returns), 1, 0)
-    return reward_returns.T, budget_returns.T
+    return reward_returns.T, budget_returns.T + unavoidable
 
 
 def _first_table(
-    transitions: Float[Array, "arms states 2 states"], problem: Problem, places: Places
+    transitions: Float[Array, "arms states 2 states"],
+    rewards: Float[Array, "#arms states"],
+    initial: Float[Array, "#arms states"],
+    costs: Float[Array, " 2"],
+    discount: Float[Array, ""],
+    places: Places,
 ) -> tuple[Table, Float[Array, ""]]:
     """The table of never acting, the states of each arm in its own order; and what a call costs more than none."""
-    rewards, initial, costs, discount = in_precision_of(transitions, problem)
     num_arms, num_states = places.shape
     order = jnp.argsort(places, axis=1)
 

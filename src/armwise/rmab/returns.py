@@ -7,8 +7,11 @@ number of visits to each state. One solve then prices any reward:
     reward return  J  = Σ_s occupancy(s) · R(s)
     budget return  J̄  = Σ_s occupancy(s) · cost(π(s))
 
-and it is half of the gradient. The other half is the value of the cotangent-weighted reward ``ḡ·R + ḡ̄·cost``, one
-more solve, whichever of the two returns is differentiated:
+What every action costs, an arm spends in every step, whatever it does: ``min(cost) / (1 − γ)``. Only the rest of the
+costs goes through the occupancy, so that this part is the same for all policies to the last bit.
+
+The occupancy is also half of the gradient. The other half is the value of the cotangent-weighted reward
+``ḡ·R + ḡ̄·cost``, one more solve, whichever of the two returns is differentiated:
 
     ∂J/∂T(s, π(s), s')  =  γ · occupancy(s) · value(s')
 
@@ -152,13 +155,17 @@ def check_fits(problem: Problem, transitions: Transitions) -> None:
 
 @eqx.filter_jit
 def _all_returns(transitions: Transitions, problem: Problem) -> tuple[PerPolicy, PerPolicy]:
-    return all_policy_returns(transitions, *in_precision_of(transitions, problem))
+    known, unavoidable = split_costs(*in_precision_of(transitions, problem))
+    rewards, spend = all_policy_returns(transitions, *known)
+    return rewards, spend + unavoidable
 
 
 @eqx.filter_jit
 def _returns(transitions: Transitions, problem: Problem, policies: Policies) -> tuple[PerPolicy, PerPolicy]:
     returns = _solve_returns if problem.num_states <= LARGEST_WRITTEN_OUT else _solve_many_states
-    return returns(transitions, *in_precision_of(transitions, problem), policies)
+    known, unavoidable = split_costs(*in_precision_of(transitions, problem))
+    rewards, spend = returns(transitions, *known, policies)
+    return rewards, spend + unavoidable
 
 
 def in_precision_of(transitions: Transitions, problem: Problem) -> tuple[Array, Array, Array, Array]:
@@ -170,6 +177,18 @@ def in_precision_of(transitions: Transitions, problem: Problem) -> tuple[Array, 
     rewards = cast(problem.rewards).reshape(-1, problem.num_states)
     initial = cast(problem.initial).reshape(-1, problem.num_states)
     return rewards, initial, cast(problem.costs), cast(problem.discount)
+
+
+def split_costs(
+    rewards: PerState, initial: PerState, costs: Float[Array, " actions"], discount: Float[Array, ""]
+) -> tuple[tuple[PerState, PerState, Float[Array, " actions"], Float[Array, ""]], Float[Array, ""]]:
+    """A problem with costs less the smallest one, and what that smallest one spends in all steps.
+
+    Solved for with the rest, the part that all policies share would differ between them by rounding errors of
+    eps / (1 − γ), and a budget that just pays for it would be short of it.
+    """
+    least = jnp.min(costs)
+    return (rewards, initial, costs - least, discount), least / (1 - discount)
 
 
 def _solve_many_states(
