@@ -3,7 +3,8 @@
 Warnings are errors (``pyproject.toml``); ``make test-all`` also checks array shapes at run time. Tests that must see
 what a user sees, float32 and JAX's own defaults, ask for the ``user_precision`` fixture.
 
-There are two tiers: ``make test`` leaves out what carries the marker ``exhaustive``; ``make test-all`` runs everything.
+There are two tiers: ``make test`` leaves out what carries the marker ``exhaustive`` (``tests/tiers.py`` says what that
+is, and why); ``make test-all`` runs everything.
 """
 
 import os
@@ -21,6 +22,8 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
+from tests.tiers import is_exhaustive
+
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_numpy_rank_promotion", "raise")
 
@@ -33,6 +36,13 @@ def pytest_configure(config: pytest.Config) -> None:
     """The quick tier tries fewer examples of each property."""
     quick = config.getoption("markexpr") == "not exhaustive"
     settings.load_profile("quick" if quick else "exhaustive")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Set the marker of the exhaustive tier."""
+    for item in items:
+        if is_exhaustive(item):
+            item.add_marker(pytest.mark.exhaustive)
 
 
 @pytest.hookimpl(hookwrapper=True)

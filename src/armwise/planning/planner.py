@@ -255,12 +255,13 @@ class OutreachPlanner(Parameters):
             ``docs/planning.md`` has one with ``GridSearchCV``.
 
             >>> from armwise.data import Trajectories
+            >>> from armwise.losses import MeanSquaredError
             >>> rng = np.random.default_rng(0)
             >>> weeks = {"id": np.repeat(np.arange(60), 6), "step": np.tile(np.arange(6), 60)}
             >>> weeks |= {"state": rng.integers(0, 2, 360), "action": rng.integers(0, 2, 360)}
             >>> history, _ = Trajectories.from_table(weeks)
             >>> phones = rng.integers(0, 2, (60, 1))
-            >>> planner = OutreachPlanner(config=TrainConfig(num_epochs=2), cohort_size=5)
+            >>> planner = OutreachPlanner(MeanSquaredError(), config=TrainConfig(num_epochs=2), cohort_size=5)
             >>> planner = planner.fit(phones[:40], history[:40])
             >>> type(planner.score(phones[40:], history[40:], num_trajectories=10))
             <class 'float'>
