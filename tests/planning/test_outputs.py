@@ -99,3 +99,20 @@ def test_damaged_settings_are_still_protected(programme):
     programme.write_text("not = [toml")
     assert run("report", programme, "--output", programme).exit_code == ExitCode.NOT_WRITTEN
     assert programme.read_text() == "not = [toml"
+
+
+@pytest.mark.parametrize("command", ["init", "demo"])
+def test_a_folder_that_may_not_be_entered_is_said(tmp_path, monkeypatch, command):
+    def closed(original):
+        def guarded(path, *rest, **more):
+            if "closed" in str(path):
+                raise PermissionError(13, "Permission denied")
+            return original(path, *rest, **more)
+
+        return guarded
+
+    for name in ("stat", "lstat", "mkdir"):
+        monkeypatch.setattr(os, name, closed(getattr(os, name)))
+    result = run(command, tmp_path / "closed" / "new")
+    assert result.exit_code == ExitCode.NOT_WRITTEN, result.output
+    assert "new could not be written, and nothing was" in result.stderr

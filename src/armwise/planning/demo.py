@@ -1,5 +1,6 @@
 """The whole weekly job on a simulated programme, from raw files to the report. Nobody in it is real."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -11,6 +12,7 @@ from armwise.planning.programme import PathLike
 from armwise.planning.report import REPORT_FILE, report_programme
 from armwise.planning.sample import sample_programme
 from armwise.planning.weekly import CALLS_FILE, MODEL_FILE, fit_programme, plan_programme, write_plan
+from armwise.reading import read_file
 from armwise.text import counted
 from armwise.writing import write_file, write_folder
 
@@ -76,7 +78,7 @@ def _counter(say: Callable[[str], None]) -> Callable[[str], None]:
 def _simulate_files(folder: Path, num_people: int) -> Path:
     """The programme's files in a new folder; or as they are, if an earlier demonstration left the same there."""
     contents = sample_programme(num_people=num_people, calls_per_group=CALLS_PER_GROUP).contents
-    if not folder.exists():
+    if not os.path.lexists(folder):
         write_folder(folder, contents)
     elif not all(_holds(folder / name, text) for name, text in contents.items()):
         raise OutputError(f"{folder} exists already, and not from this demonstration. Give the name of a new folder.")
@@ -84,4 +86,7 @@ def _simulate_files(folder: Path, num_people: int) -> Path:
 
 
 def _holds(path: Path, text: str) -> bool:
-    return path.is_file() and path.read_bytes() == text.encode()
+    try:
+        return read_file(path) == text.encode()
+    except OSError:
+        return False

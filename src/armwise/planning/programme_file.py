@@ -1,5 +1,6 @@
 """Reading programme.toml: every setting checked, every problem noted, and as much as possible understood."""
 
+import os
 import re
 import tomllib
 from datetime import date
@@ -92,7 +93,7 @@ def _read_text(path: Path, findings: Findings) -> str | None:
         findings.add("config-missing", str(path))
     except IsADirectoryError:
         inside = path / "programme.toml"
-        remedy = f"Give the path of the file in it: {inside}" if inside.is_file() else "Give the path of a file."
+        remedy = f"Give the path of the file in it: {inside}" if os.path.isfile(inside) else "Give the path of a file."
         findings.add("config-unreadable", str(path), what="This is a folder.", remedy=remedy)
     except UnicodeDecodeError:
         findings.add("config-unreadable", path.name, what="The file is not UTF-8.")

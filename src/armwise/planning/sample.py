@@ -1,5 +1,6 @@
 """A small programme to start from: files as a programme has them, simulated throughout. Nobody in them is real."""
 
+import os
 from datetime import date, timedelta
 from importlib import resources
 from pathlib import Path
@@ -47,7 +48,8 @@ def init_programme(folder: PathLike, *, seed: int = 0, dry_run: bool = False) ->
         The files.
     """
     target = Path(folder)
-    if target.exists():
+    # Not Path.exists, which raises where a folder above may not be entered; write_folder says that in words.
+    if os.path.lexists(target):
         raise OutputError(f"{target} exists already. Give the name of a new folder.")
     contents = sample_programme(seed).contents
     if not dry_run:
