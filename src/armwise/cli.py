@@ -371,7 +371,7 @@ def demo(
         "armwise-demo"
     ),
 ) -> None:
-    """Show everything once, on a simulated programme: check, fit, evaluate, plan, report. About a minute.
+    """Show everything once, on a simulated programme: check, fit, evaluate, plan, report. A minute or two.
 
     Prints how losses compare and where the report is. Nobody in it is real.
     """
