@@ -241,6 +241,12 @@ TIMES = [
         (set_in("time", "first_day = 2024-01-08"),),
         (change(TOML, "first_day = 2024-01-08", "first_day = 2024-01-01"),),
     ),
+    Remedy(
+        "nobody-left",
+        "Check 'left', 'length'",
+        (set_in("beneficiaries", "length = 1"),),
+        (change(TOML, "length = 1", "length = 900"),),
+    ),
     one("row-after-exit", "Check the two dates", PEOPLE, FIRST, FIRST + "2024-01-08", also=LEFT),
     one("left-before-enrolment", "Correct one", PEOPLE, FIRST, FIRST + "2023-12-08", also=LEFT),
     one("row-before-enrolment", "Check the two dates", PEOPLE, "active,2024-01-08", "active,2024-01-15"),

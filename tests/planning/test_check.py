@@ -2,6 +2,7 @@
 
 import csv
 import datetime
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -392,3 +393,14 @@ def test_cells_over_several_lines_are_read_and_said(tmp_path):
     path = write_programme(tmp_path, beneficiaries=people)
     assert arrays(load_programme(path)) == EXPECTED
     assert [finding.kind for finding in check_programme(path).findings] == ["file-multiline"]
+
+
+def test_what_could_not_be_read_is_not_said_to_be_constant_or_absent(tmp_path):
+    """A second finding about the same cells would have a remedy that does harm."""
+    path = write_programme(tmp_path)
+    people, calls = tmp_path / "beneficiaries.csv", tmp_path / "interventions.csv"
+    people.write_text(re.sub(r"(?m)^(000\d,[^,]*,)[\d.]*", r"\1many", people.read_text()))
+    calls.write_text(calls.read_text().replace("\n000", "\n"))
+    kinds = {finding.kind for finding in check_programme(path).findings}
+    assert {"feature-number", "id-unknown"} <= kinds
+    assert not {"feature-constant", "table-no-calls"} & kinds

@@ -47,6 +47,7 @@ def test_whoever_left_is_not_observed_planned_or_counted_from_then_on(tmp_path):
     assert [(each.kind, each.what) for each in findings] == [
         ("row-after-exit", "2 rows are from after people left; left out.")
     ]
+    assert (findings[0].person, findings[0].row) == ("0001", 6)
 
 
 def test_in_the_step_of_leaving_only_those_observed_count(tmp_path):

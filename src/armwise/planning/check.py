@@ -191,7 +191,7 @@ def _combine(
 ) -> ProgrammeData | None:
     attempts, left_out = rows_of_attempts(engagement, calendar, programme.time, people, findings)
     calls = rows_of_calls(interventions, calendar, programme.time, people, findings)
-    if not calls.height and interventions.table.frame.height:
+    if interventions.table.frame.height and not interventions.rows["counts"].any():
         findings.add("table-no-calls", interventions.table.file)
     # The arrays are only worth building from rows that are all sound; outages would be false alarms otherwise.
     if findings.any_errors:
@@ -205,6 +205,8 @@ def _combine(
     outages = find_outages(shares, present, programme.outage)
     _note_outages(outages, shares, calendar, programme.outage, despite_outage, engagement, findings)
     people = dataclasses.replace(people, exclusions=add_absent(people, calendar))
+    if people.exclusions.is_in([FINISHED, NOT_ENROLLED]).fill_null(False).all():
+        findings.add("nobody-left", programme.beneficiaries.source.name)
     quality = _quality(people, engagement, calendar, left_out, shares, outages, states, calls)
     lacking = note_missing_outcomes(programme.path.parent, people.ids, interventions, calendar, findings)
     data = _assemble(people, states, calls, calendar, programme, quality, findings.hashes)

@@ -131,6 +131,11 @@ KINDS = {
     "row-before-enrolment": Kind(
         "Rows from before the person was enrolled are left out.", "Check the two dates.", Severity.WARNING
     ),
+    "nobody-left": Kind(
+        "Everyone has finished or is not enrolled yet, so that nobody can be called.",
+        "Check 'left', 'length' and 'enrolled' in [beneficiaries], and plan_date.",
+        Severity.WARNING,
+    ),
     "row-after-exit": Kind(
         "Rows from the day on which the person left are left out.", "Check the two dates.", Severity.WARNING
     ),

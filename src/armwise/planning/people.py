@@ -104,7 +104,9 @@ def _features(table: Table, section: BeneficiariesTable, findings: Findings) -> 
 def _note_useless(table: Table, column: pl.Series, findings: Findings) -> None:
     distinct, people = column.n_unique(), len(column)
     name = column.name.removeprefix("feature ")
-    if distinct == 1 and people > 1:
+    # Cells that could not be read are all missing, and so all alike; they have a finding of their own.
+    all_read = column.null_count() == table[name].null_count()
+    if distinct == 1 and people > 1 and all_read:
         findings.add("feature-constant", table.file, column=name)
     if is_personal(column):
         findings.add("feature-names", table.file, column=name)

@@ -93,14 +93,13 @@ def rows_of_attempts(
     early, unfinished = rows["step"] < 0, (rows["step"] == calendar.num_steps) & (rows["when"] < calendar.plan)
     before = _before_enrolment(rows, calendar, people) & (rows["step"] >= 0)
     after = _after_exit(rows, people) & (rows["when"] < calendar.plan)
-    file, column = engagement.table.file, engagement.when_column
     for kind, bad in (
         ("row-before-start", early),
         ("row-unfinished-step", unfinished),
         ("row-before-enrolment", before),
         ("row-after-exit", after),
     ):
-        _note_left_out(kind, file, column, bad, findings)
+        _note_left_out(kind, engagement, bad, findings)
     inside = rows["step"].is_between(0, calendar.num_steps - 1) & ~before & ~after
     kept = rows.filter(inside.fill_null(False) & rows["person"].is_not_null())
     return kept, rows.height - kept.height
@@ -161,9 +160,11 @@ def _after_exit(rows: pl.DataFrame, people: People) -> pl.Series:
     return (rows["when"] >= people.left.gather(rows["person"])).fill_null(False)
 
 
-def _note_left_out(kind: str, file: str, column: str, bad: pl.Series, findings: Findings) -> None:
-    number = int(bad.sum())
+def _note_left_out(kind: str, records: Records, bad: pl.Series, findings: Findings) -> None:
+    """One finding for all such rows, at the place of the first: it leads to a person whose dates may be mistyped."""
+    number, table = int(bad.sum()), records.table
     if number:
+        first = int(bad.arg_true()[0])
         words = {
             "row-before-start": ("lies before the first step", "lie before the first step"),
             "row-before-enrolment": ("is from before the person was enrolled", "are from before people were enrolled"),
@@ -174,4 +175,5 @@ def _note_left_out(kind: str, file: str, column: str, bad: pl.Series, findings: 
             ),
         }
         what = f"{number:,} {'rows' if number > 1 else 'row'} {words[kind][number > 1]}; left out."
-        findings.add(kind, file, column=column, what=what)
+        place = {"row": table.rows[first], "column": records.when_column, "person": table[table.id_column][first]}
+        findings.add(kind, table.file, what=what, **place)
