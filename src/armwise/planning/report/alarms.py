@@ -9,6 +9,7 @@ from armwise.planning.report.effect import FEWEST_CALLS
 from armwise.planning.report.equity import Group, Grouping
 from armwise.planning.report.facts import Facts
 from armwise.planning.report.markup import Markup, count, decimal, percent, tag
+from armwise.text import counted
 
 # A group that lots would give at least so many calls gets none by chance in one of twenty lists.
 CALLS_BY_CHANCE = 3.0
@@ -95,7 +96,7 @@ def _few(names: list[str]) -> str:
 def _effect(facts: Facts) -> Iterator[Alarm]:
     effect, step = facts.effect, facts.step
     if effect.num_called < FEWEST_CALLS or effect.difference != effect.difference:
-        followed = f"Only {count(effect.num_called)} calls could be followed into the next {step}."
+        followed = f"Only {counted(effect.num_called, 'call')} could be followed into the next {step}."
         meaning = f"{followed} Who gains from a call is a guess."
         yield Alarm("There are too few past calls to learn from.", meaning, "checks")
     elif not effect.is_shown:
