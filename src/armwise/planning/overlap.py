@@ -16,16 +16,14 @@ from armwise.errors import InvalidInputError
 
 _KEY = secrets.token_bytes(32)
 
-People = UInt64[np.ndarray, " people"]
 
-
-def hash_people(ids: pl.Series) -> People:
+def hash_people(ids: pl.Series) -> UInt64[np.ndarray, " people"]:
     """A number for each id, which means nothing outside this process."""
     digests = b"".join(hashlib.blake2b(name.encode(), digest_size=8, key=_KEY).digest() for name in ids.to_list())
     return np.frombuffer(digests, np.uint64)
 
 
-def refuse_overlap(learned_from: People, judged: People) -> None:
+def refuse_overlap(learned_from: UInt64[np.ndarray, " learned"], judged: UInt64[np.ndarray, " judged"]) -> None:
     """Refuse to judge by people who were learned from."""
     both = int(np.isin(judged, learned_from).sum())
     if both:
