@@ -2,7 +2,7 @@
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 RUN := $(VENV)/bin/python
-# A test that starts late goes to the process that is idle; the slowest are named, so that the suite stays quick.
+# An idle process takes tests from a busy one. The slowest 20 are printed, so that the suite stays quick.
 PYTEST = $(RUN) -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal --durations 20 --durations-min 1
 INSTALL = $(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 

@@ -16,7 +16,7 @@ from armwise.reading import read_file
 FORMAT, VERSION = "armwise-plan", 1
 FOLDER = "manifests"
 # What can change a digit of a plan, beside armwise itself.
-LIBRARIES = ("jax", "numpy", "polars")
+LIBRARIES = ("jax", "numpy", "polars", "xlsxwriter")
 
 
 @dataclasses.dataclass(frozen=True)
