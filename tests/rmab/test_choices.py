@@ -1,4 +1,4 @@
-"""Turns and lots: against a loop written out in NumPy, against exact expectations, and by their own rules."""
+"""Turns, lots and longest first: against a loop in NumPy, against exact expectations, and by their own rules."""
 
 from collections import deque
 
@@ -15,7 +15,7 @@ from armwise.rmab.draws import arm_words, bits, uniforms
 from tests.oracles import random_transitions
 
 KEY = jax.random.key(11)
-SCHEDULES = {"turns": aw.RoundRobin(), "lots": aw.RandomCalls()}
+SCHEDULES = {"turns": aw.RoundRobin(), "lots": aw.RandomCalls(), "longest first": aw.LongestFirst()}
 
 
 def slow_simulation(kind, transitions, budget, num_trajectories, horizon, discount=0.9):
@@ -29,10 +29,14 @@ def slow_simulation(kind, transitions, budget, num_trajectories, horizon, discou
         state = np.searchsorted(
             np.arange(1, num_states) / num_states, uniforms(words, pair, jnp.uint32(0), jnp.dtype(float))[half, :, 0]
         )
+        unchanged = np.zeros(num_arms, int)  # steps in a row that an arm has been where it is
         for step in range(horizon):
             if kind == "turns":
                 called = [queue.popleft() for _ in range(budget)]
                 queue.extend(called)
+            elif kind == "longest first":
+                since = [(state[arm], -unchanged[arm], int(words[arm, 0])) for arm in range(num_arms)]
+                called = sorted(range(num_arms), key=since.__getitem__)[:budget]
             else:
                 tickets = np.asarray(bits(words, pair, jnp.uint32(2**31 + step)))[half, :, 0]
                 called = sorted(range(num_arms), key=lambda arm: tickets[arm])[:budget]
@@ -41,7 +45,8 @@ def slow_simulation(kind, transitions, budget, num_trajectories, horizon, discou
             for arm in range(num_arms):
                 returns[trajectory] += discount**step * state[arm] / (num_states - 1)
                 chances = transitions[arm, state[arm], actions[trajectory, step, arm]]
-                state[arm] = np.searchsorted(np.cumsum(chances)[:-1], draws[arm], side="right")
+                before, state[arm] = state[arm], np.searchsorted(np.cumsum(chances)[:-1], draws[arm], side="right")
+                unchanged[arm] = unchanged[arm] + 1 if state[arm] == before else 0
     return returns, actions
 
 
@@ -94,6 +99,56 @@ def test_no_one_is_called_while_another_has_waited_longer(num_arms, budget):
         last[called] = step
 
 
+def check_longest_first(trace, rewards, budget):
+    """On the trace alone: whoever is called is in no better a state, nor for a shorter time, than whoever is not."""
+    states, called = np.asarray(trace.states, int), np.asarray(trace.actions) == 1
+    trajectories, steps, num_arms = states.shape
+    for trajectory in range(trajectories):
+        waited = np.zeros(num_arms, int)
+        for step in range(steps):
+            now = states[trajectory, step]
+            if step:
+                waited = np.where(now == states[trajectory, step - 1], waited + 1, 0)
+            worth = np.broadcast_to(rewards, (num_arms, np.shape(rewards)[-1]))[np.arange(num_arms), now]
+            keys, chosen = list(zip(worth, -waited, strict=True)), called[trajectory, step]
+            assert chosen.sum() == min(budget, num_arms)
+            if 0 < chosen.sum() < num_arms:
+                first = max(key for key, is_called in zip(keys, chosen, strict=True) if is_called)
+                assert first <= min(key for key, is_called in zip(keys, chosen, strict=True) if not is_called)
+
+
+@pytest.mark.parametrize("budget", [0, 1, 4, 8, 9, 30])
+@pytest.mark.parametrize("rewards", ["by state", "falling", "with equals", "by arm"])
+def test_the_longest_in_the_lowest_state_come_first(rng, budget, rewards):
+    tables = {"by state": [0.0, 0.5, 1.0], "falling": [3.0, 1.0, -2.0], "with equals": [0.5, 0.0, 0.5]}
+    table = np.array(tables[rewards]) if rewards in tables else rng.integers(0, 3, (9, 3)).astype(float)
+    transitions = 0.6 * random_transitions(rng, "dense", 9, 3) + 0.4 * np.eye(3)[None, :, None]  # some stay a while
+    problem = aw.Problem(rewards=table)
+    check_longest_first(aw.simulate_trace(KEY, transitions, aw.LongestFirst(), problem, budget, 5, 20), table, budget)
+
+
+def test_the_check_of_longest_first_can_fail(rng):
+    transitions = random_transitions(rng, "dense", 9, 3)
+    trace = aw.simulate_trace(KEY, transitions, aw.RandomCalls(), aw.Problem(num_states=3), 4, 5, 20)
+    with pytest.raises(AssertionError):
+        check_longest_first(trace, [0.0, 0.5, 1.0], 4)
+
+
+def test_without_anyone_waiting_longest_first_is_the_lowest_state_first(rng):
+    """At the first step all have arrived just now: who is called is who priorities by state would call."""
+    transitions, problem = random_transitions(rng, "dense", 30, 3), aw.Problem(num_states=3)
+    by_state = np.broadcast_to(-np.asarray(problem.rewards), (30, 3))
+    both = (aw.simulate_trace(KEY, transitions, way, problem, 7, 40, 1) for way in (aw.LongestFirst(), by_state))
+    np.testing.assert_array_equal(*(trace.actions for trace in both))
+
+
+def test_rules_without_memory_carry_none(rng):
+    """Their steps pass on states, reward, cost and weight, as they would if no rule had a memory."""
+    rule = choices.rank_priorities(jnp.zeros((4, 2)), jnp.zeros(4, jnp.uint32), jnp.asarray(1))
+    states = jnp.zeros((2, 4, 3), jnp.int32)
+    assert jax.tree.leaves((rule.first_memory(states), rule.next_memory(None, states, states, jnp.asarray(0)))) == []
+
+
 def test_every_choice_of_arms_is_equally_likely_and_steps_are_unrelated():
     chains = np.full((5, 2, 2, 2), 0.5)
     trace = aw.simulate_trace(KEY, chains, aw.RandomCalls(), aw.Problem(), 2, num_trajectories=2000, horizon=4)
@@ -113,7 +168,7 @@ def test_equal_tickets_never_change_how_many_are_called(monkeypatch):
     monkeypatch.setattr(choices, "bits", lambda *place: bits(*place) & np.uint32(0xC0000000))  # four tickets only
     words, pairs = arm_words(KEY, jnp.arange(12, dtype=jnp.uint32)), jnp.arange(20, dtype=jnp.uint32)
     for budget in (0, 1, 5, 11, 12, 20):
-        lots = aw.RandomCalls().rule(words, jnp.asarray(budget), 3)
+        lots = aw.RandomCalls().rule(words, jnp.asarray(budget), 3, jnp.array([[0.0, 1.0]]))
         actions = lots(jnp.zeros((2, 12, 20), jnp.int32), pairs, jnp.asarray(2))
         assert (actions.sum(axis=1) == min(budget, 12)).all()
         tickets = np.asarray(choices.bits(words, pairs, jnp.uint32(2**31 + 2)), np.int64)

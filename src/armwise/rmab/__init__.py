@@ -1,6 +1,6 @@
 """One restless bandit: its problem, its policies, their exact returns, its Whittle indices, and its simulation."""
 
-from armwise.rmab.choices import RandomCalls, RoundRobin
+from armwise.rmab.choices import LongestFirst, RandomCalls, RoundRobin
 from armwise.rmab.index_policies import index_policies
 from armwise.rmab.policies import all_policies, threshold_policies
 from armwise.rmab.problem import Problem
@@ -10,6 +10,7 @@ from armwise.rmab.simulate import default_horizon, simulate, simulate_policy, si
 from armwise.rmab.whittle import is_indexable, whittle_indices
 
 __all__ = [
+    "LongestFirst",
     "Problem",
     "RandomCalls",
     "RoundRobin",

@@ -1,9 +1,10 @@
-"""Whom a step of the simulation acts on: by priority, by a policy of its own, in turn, or at random.
+"""Whom a step of the simulation acts on: by priority, by a policy of its own, in turn, at random, or longest first.
 
 A rule is called at each step with the arms' states, trajectories along the last axis, and answers with their actions.
 """
 
 import abc
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -29,17 +30,29 @@ MOST_RANKS_WALKED = 8
 
 
 class Rule(eqx.Module):
-    """Whom to act on."""
+    """Whom to act on.
+
+    Most rules see the present states alone. Their memory is None, an empty pytree: it adds nothing to the program.
+    """
 
     @abc.abstractmethod
-    def __call__(self, states: States, pairs: Pairs, step: Step) -> States:
+    def __call__(self, states: States, pairs: Pairs, step: Step, memory: Any = None) -> States:
         """The action of each arm in each trajectory.
 
         Args:
             states: of the arms before acting.
             pairs: which trajectories these are.
             step: which step this is.
+            memory: what the rule remembers of the steps before.
         """
+
+    def first_memory(self, states: States) -> Any:
+        """What the rule remembers before the first step, of arms in these states."""
+        del states
+
+    def next_memory(self, memory: Any, states: States, next_states: States, step: Step) -> Any:
+        """What the rule remembers after a step that led from ``states`` to ``next_states``."""
+        del memory, states, next_states, step
 
 
 class Priorities(Rule):
@@ -50,9 +63,9 @@ class Priorities(Rule):
     eligible: Int[Array, ""]  # pairs ranked below this may be acted on at all
     budget: Int[Array, ""]
 
-    def __call__(self, states: States, pairs: Pairs, step: Step) -> States:
+    def __call__(self, states: States, pairs: Pairs, step: Step, memory: Any = None) -> States:
         """Action 1 where the arm's rank in its current state is among the best, in each trajectory."""
-        del pairs, step
+        del pairs, step, memory
         rank = look_up(self.ranks, states)
         if _worth_walking(self.ranks.shape, states.shape[2]):
             cut = _cut_by_walking(states, self.order, self.ranks.shape[1], self.budget, self.eligible)
@@ -66,9 +79,9 @@ class FixedPolicy(Rule):
 
     policy: Int32[Array, "arms states"]
 
-    def __call__(self, states: States, pairs: Pairs, step: Step) -> States:
+    def __call__(self, states: States, pairs: Pairs, step: Step, memory: Any = None) -> States:
         """The action of each arm in its current state."""
-        del pairs, step
+        del pairs, step, memory
         return look_up(self.policy, states)
 
 
@@ -79,9 +92,9 @@ class Turns(Rule):
     starts: Int32[Array, " steps"]  # where each step begins
     budget: Int[Array, ""]
 
-    def __call__(self, states: States, pairs: Pairs, step: Step) -> States:
+    def __call__(self, states: States, pairs: Pairs, step: Step, memory: Any = None) -> States:
         """Action 1 for the next on the circle, the same in all trajectories."""
-        del pairs
+        del pairs, memory
         to_go = (self.places - self.starts[step]) % self.places.size
         return jnp.broadcast_to((to_go < self.budget).astype(jnp.int32)[None, :, None], states.shape)
 
@@ -93,9 +106,9 @@ class Lots(Rule):
     places: Int32[Array, " arms"]
     budget: Int[Array, ""]
 
-    def __call__(self, states: States, pairs: Pairs, step: Step) -> States:
+    def __call__(self, states: States, pairs: Pairs, step: Step, memory: Any = None) -> States:
         """Action 1 for those with the lowest tickets."""
-        del states
+        del states, memory
         tickets = (bits(self.words, pairs, step.astype(jnp.uint32) + _FIRST_TICKET) >> 2).astype(jnp.int32)
         cut = _cut(tickets, self.budget, _NUM_TICKETS)
         called = tickets < cut[:, None]
@@ -104,6 +117,30 @@ class Lots(Rule):
         tied = jnp.where(tickets == cut[:, None], self.places[None, :, None], num_arms)
         last = jnp.minimum(_cut(tied, self.budget - jnp.sum(called, axis=1, dtype=jnp.int32), num_arms), num_arms)
         return (called | (tied < last[:, None])).astype(jnp.int32)
+
+
+class Waiting(Rule):
+    """Act on the arms in the lowest states, of those on whoever has been there longest; remembers since which step."""
+
+    levels: Int32[Array, "#arms states"]  # of the states, equal where they are equally good
+    places: Int32[Array, " arms"]  # among arms that have waited equally long
+    num_steps: int = eqx.field(static=True)
+    budget: Int[Array, ""]
+
+    def __call__(self, states: States, pairs: Pairs, step: Step, memory: Any = None) -> States:
+        """Action 1 for the lowest by level, then by the step of arrival, then by place."""
+        del pairs, step
+        places = jnp.broadcast_to(self.places[None, :, None], states.shape)
+        keys = ((look_up(self.levels, states), self.levels.size), (memory, self.num_steps), (places, self.places.size))
+        return _lowest(keys, self.budget)
+
+    def first_memory(self, states: States) -> States:
+        """All arms arrive at the first step."""
+        return jnp.zeros_like(states)
+
+    def next_memory(self, memory: States, states: States, next_states: States, step: Step) -> States:
+        """The step at which each arm arrived in the state it is in now."""
+        return jnp.where(next_states == states, memory, step.astype(jnp.int32) + 1)
 
 
 @jax.jit
@@ -118,16 +155,23 @@ def rank_priorities(
 
 
 class Schedule(eqx.Module):
-    """Whom to call without looking at anyone's state; takes the place of priorities."""
+    """A way to choose whom to call that is no table of priorities, and takes its place."""
 
     @abc.abstractmethod
-    def rule(self, words: UInt32[Array, "arms 2"], budget: Int[Array, ""], num_steps: int) -> Rule:
+    def rule(
+        self,
+        words: UInt32[Array, "arms 2"],
+        budget: Int[Array, ""],
+        num_steps: int,
+        rewards: Float[Array, "#arms states"],
+    ) -> Rule:
         """The rule by which the simulation chooses.
 
         Args:
             words: the arms' random words, in the order of their ids.
             budget: how many arms are acted on at each step.
             num_steps: how many steps there will be.
+            rewards: of being in each state.
         """
 
 
@@ -142,8 +186,15 @@ class RoundRobin(Schedule):
         [2, 2, 2]
     """
 
-    def rule(self, words: UInt32[Array, "arms 2"], budget: Int[Array, ""], num_steps: int) -> Turns:
+    def rule(
+        self,
+        words: UInt32[Array, "arms 2"],
+        budget: Int[Array, ""],
+        num_steps: int,
+        rewards: Float[Array, "#arms states"],
+    ) -> Turns:
         """Each step begins where the last one ended."""
+        del rewards
         num_arms = len(words)
         stride = budget % num_arms
 
@@ -157,10 +208,45 @@ class RoundRobin(Schedule):
 class RandomCalls(Schedule):
     """Call people drawn at random, anew at each step; each draw belongs to a person, a trajectory and a step."""
 
-    def rule(self, words: UInt32[Array, "arms 2"], budget: Int[Array, ""], num_steps: int) -> Lots:
+    def rule(
+        self,
+        words: UInt32[Array, "arms 2"],
+        budget: Int[Array, ""],
+        num_steps: int,
+        rewards: Float[Array, "#arms states"],
+    ) -> Lots:
         """The lowest tickets are called."""
-        del num_steps
+        del num_steps, rewards
         return Lots(words, _places(words), budget)
+
+
+class LongestFirst(Schedule):
+    """Call the disengaged first, of them whoever has been disengaged longest.
+
+    Whoever is in the state of lowest reward comes first; of those in equally good states, whoever has been there for
+    the most steps in a row; equals go by the arm's random word, then its id. The first step of the simulation is the
+    first that anyone remembers. Someone who is called and stays where she is, is called again.
+
+    Example:
+        One call, and it goes to the one who is not engaged.
+
+        >>> from armwise import Problem, simulate_trace
+        >>> transitions = jnp.tile(jnp.array([[[1.0, 0.0], [0.0, 1.0]], [[0.2, 0.8], [0.0, 1.0]]]), (4, 1, 1, 1))
+        >>> trace = simulate_trace(jax.random.key(0), transitions, LongestFirst(), Problem(), budget=1, horizon=4)
+        >>> trace.states[0, 0].tolist(), trace.actions[0, 0].tolist()
+        ([0, 1, 1, 1], [1, 0, 0, 0])
+    """
+
+    def rule(
+        self,
+        words: UInt32[Array, "arms 2"],
+        budget: Int[Array, ""],
+        num_steps: int,
+        rewards: Float[Array, "#arms states"],
+    ) -> Waiting:
+        """A state's level is how many rewards are lower than its own."""
+        levels = jnp.searchsorted(jnp.sort(rewards.ravel()), rewards.ravel()).reshape(rewards.shape)
+        return Waiting(levels.astype(jnp.int32), _places(words), num_steps, budget)
 
 
 def look_up(table: Array, index: States) -> Array:
@@ -179,6 +265,23 @@ def _cut(rank: States, budget: Int[Array, "..."], num_ranks: int) -> Int32[Array
         below = jnp.sum((rank < higher[:, None]).astype(jnp.int32), axis=1)
         cut = jnp.where(below <= budget, higher, cut)
     return cut
+
+
+def _lowest(keys: tuple[tuple[States, int], ...], budget: Int[Array, ""]) -> States:
+    """1 for the ``budget`` arms that come first by the first key, equals by the next, in each trajectory.
+
+    Args:
+        keys: with the number of values that each can take; the last one differs between all arms.
+        budget: how many arms.
+    """
+    called = jnp.zeros(keys[0][0].shape, bool)
+    tied = ~called  # those of whom a later key may choose
+    for key, num_values in keys:
+        left = budget - jnp.sum(called, axis=1, dtype=jnp.int32)
+        among = jnp.where(tied, key, num_values)
+        cut = jnp.minimum(_cut(among, left, num_values), num_values)[:, None]
+        called, tied = called | (among < cut), tied & (among == cut)
+    return called.astype(jnp.int32)
 
 
 def _worth_walking(shape: tuple[int, ...], num_pairs: int) -> bool:

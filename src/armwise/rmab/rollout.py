@@ -130,16 +130,18 @@ def run(
 
     def block(pairs: UInt32[Array, " pairs"]) -> tuple[Array, Array]:
         def step(carry, time):  # type: ignore[no-untyped-def]
-            states, reward, cost, weight = carry
-            actions = choose(states, pairs, time)
+            states, memory, reward, cost, weight = carry
+            actions = choose(states, pairs, time, memory)
             reward = reward + weight * jnp.sum(look_up(arms.rewards, states), axis=1)
             cost = cost + weight * jnp.sum(look_up(arms.costs[None], actions), axis=1)
-            states = next_states(arms, pairs, states, actions, time)
-            return (states, reward, cost, weight * arms.discount), None
+            following = next_states(arms, pairs, states, actions, time)
+            memory = choose.next_memory(memory, states, following, time)
+            return (following, memory, reward, cost, weight * arms.discount), None
 
         nothing = jnp.zeros((2, pairs.size), dtype)
-        start = (first_states(arms, pairs), nothing, nothing, jnp.ones((), dtype))
-        (_, reward, cost, _), _ = jax.lax.scan(step, start, jnp.arange(steps))
+        states = first_states(arms, pairs)
+        start = (states, choose.first_memory(states), nothing, nothing, jnp.ones((), dtype))
+        (_, _, reward, cost, _), _ = jax.lax.scan(step, start, jnp.arange(steps))
         return reward.T, cost.T
 
     totals = jax.lax.map(block, blocks(num_trajectories, arms.next.shape[0]))
@@ -153,12 +155,15 @@ def run_traced(arms: Arms, choose: Rule, num_trajectories: int, steps: int) -> T
     state_type, action_type = (_smallest_integer(count) for count in (arms.next.shape[2], arms.costs.shape[0]))
 
     def block(pairs: UInt32[Array, " pairs"]) -> Trace:
-        def step(states, time):  # type: ignore[no-untyped-def]
-            actions = choose(states, pairs, time)
+        def step(carry, time):  # type: ignore[no-untyped-def]
+            states, memory = carry
+            actions = choose(states, pairs, time, memory)
             seen = Trace(states.astype(state_type), actions.astype(action_type))
-            return next_states(arms, pairs, states, actions, time), seen
+            following = next_states(arms, pairs, states, actions, time)
+            return (following, choose.next_memory(memory, states, following, time)), seen
 
-        _, seen = jax.lax.scan(step, first_states(arms, pairs), jnp.arange(steps))
+        states = first_states(arms, pairs)
+        _, seen = jax.lax.scan(step, (states, choose.first_memory(states)), jnp.arange(steps))
         return jax.tree.map(lambda values: jnp.transpose(values, (3, 1, 0, 2)), seen)
 
     seen = jax.lax.map(block, blocks(num_trajectories, arms.next.shape[0]))

@@ -49,7 +49,7 @@ def simulate(
         key: a JAX random key.
         transitions: ``[arms, states, 2, states]``, the chains that the arms really follow.
         priorities: ``[arms, states]``, who comes first; an arm in a state of priority ``-inf`` is never acted on. Or
-            ``RoundRobin()`` or ``RandomCalls()``, which look at no one's state.
+            ``RoundRobin()``, ``RandomCalls()`` or ``LongestFirst()``.
         problem: rewards, discount and first states.
         budget: how many arms are acted on at each step; more than there are arms is the same as all of them.
         num_trajectories: how many independent runs. Memory does not grow with it.
@@ -136,7 +136,7 @@ def simulate_trace(
     Args:
         key: a JAX random key; the trajectories are those of ``simulate`` with this key.
         transitions: ``[arms, states, 2, states]``.
-        priorities: ``[arms, states]``, ``RoundRobin()`` or ``RandomCalls()``.
+        priorities: ``[arms, states]``, ``RoundRobin()``, ``RandomCalls()`` or ``LongestFirst()``.
         problem: rewards, discount and first states.
         budget: how many arms are acted on at each step.
         num_trajectories: how many independent runs.
@@ -198,7 +198,7 @@ def _rule(
     check_two_actions("Choosing by priority", arms.costs.shape[0])
     count = budget if isinstance(budget, jax.core.Tracer) else min(check_count("budget", budget, minimum=0), num_arms)
     if isinstance(priorities, Schedule):
-        return priorities.rule(arms.words, jnp.asarray(count), num_steps)
+        return priorities.rule(arms.words, jnp.asarray(count), num_steps, arms.rewards)
     array = check_priorities(priorities, (num_arms, num_states))
     return rank_priorities(array[order], arms.words[:, 0], jnp.asarray(count))
 
