@@ -20,6 +20,11 @@ def test_a_domain_survives_its_file(name, tmp_path):
     assert eqx.tree_equal(again, domain)
 
 
+def test_a_file_without_behaviour_is_a_domain_without_it(tmp_path):
+    save_domain(tmp_path / "domain.npz", make_domain("synthetic-2", **SMALL)._replace(behaviour=None))
+    assert load_domain(tmp_path / "domain.npz").behaviour is None
+
+
 def test_the_file_needs_no_pickle(tmp_path):
     save_domain(tmp_path / "domain.npz", small_domain())
     with np.load(tmp_path / "domain.npz", allow_pickle=False) as file:

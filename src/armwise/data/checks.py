@@ -78,6 +78,13 @@ def check_not_negative(name: str, value: Any) -> float:
     return float(value)
 
 
+def check_finite_number(name: str, value: Any) -> float:
+    """The value as a finite number."""
+    if not (_is_number(value) and np.isfinite(value)):
+        raise InvalidInputError(f"{name} must be a finite number, not {value!r}.")
+    return float(value)
+
+
 def generator(seed: Any) -> np.random.Generator:
     """A NumPy generator from a whole number or from a JAX random key."""
     if isinstance(seed, jax.Array) and jnp.issubdtype(seed.dtype, jax.dtypes.prng_key):

@@ -88,6 +88,8 @@ def save_domain(path: str | os.PathLike[str], domain: Domain) -> None:
     arrays |= {name: np.asarray(getattr(domain.cohorts, name)) for name in _COHORTS}
     arrays |= {field.name: np.asarray(getattr(domain.problem, field.name)) for field in dataclasses.fields(Problem)}
     arrays |= {"sizes": np.array(domain.sizes), "name": np.array(domain.name), "note": np.array(domain.note)}
+    if domain.behaviour is not None:
+        arrays["behaviour"] = np.asarray(domain.behaviour)
     buffer = io.BytesIO()
     np.savez_compressed(buffer, **arrays)
     Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -111,7 +113,10 @@ def _domain(stored: dict[str, np.ndarray]) -> Domain:
     cohorts = Cohorts(features, *(stored[name] for name in _COHORTS))
     problem: dict[str, Any] = {field.name: stored[field.name] for field in dataclasses.fields(Problem)}
     train, validation, test = stored["sizes"].tolist()
-    return Domain(cohorts, Problem(**problem), (train, validation, test), str(stored["name"]), str(stored["note"]))
+    # Files from before domains kept their people's behaviour have none.
+    behaviour = jnp.asarray(stored["behaviour"]) if "behaviour" in stored else None
+    name, note = str(stored["name"]), str(stored["note"])
+    return Domain(cohorts, Problem(**problem), (train, validation, test), name, note, behaviour)
 
 
 def _data_folder(name: str, inside: str, data: str | os.PathLike[str] | None) -> Path:

@@ -2,6 +2,8 @@
 
 from typing import Any, NamedTuple
 
+from jaxtyping import Array, Float
+
 from armwise.data.cohorts import Cohorts, SplitNumbers, Splits, split, split_numbers
 from armwise.rmab import Problem
 
@@ -17,6 +19,9 @@ class Domain(NamedTuple):
         sizes: how many cohorts to train, validate and test on by default.
         name: what to call it in tables and figures.
         note: what in it is simulated or assumed, and what was left out.
+        behaviour: where people are simulated, the true chains by which they behave, in the shape and order of the
+            cohorts' ``true_transitions``; None where they are not known. The two differ where ``true_transitions``
+            are estimates from weeks seen, the paper's way.
     """
 
     cohorts: Cohorts
@@ -24,6 +29,7 @@ class Domain(NamedTuple):
     sizes: tuple[int, int, int]
     name: str
     note: str
+    behaviour: Float[Array, "cohorts arms states actions states"] | None = None
 
     def split(self, seed: Any) -> Splits:
         """Train, validation and test cohorts of the default sizes."""

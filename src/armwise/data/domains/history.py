@@ -1,9 +1,27 @@
 """A programme's past, simulated: who was called in each week, and what each person did next."""
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from armwise.data.trajectories import Trajectories
+
+# The state of a week that was not observed, as a rule that chooses calls sees it.
+UNSEEN = -1
+# Chooses a step's actions from the states observed up to that step (UNSEEN elsewhere) and all earlier actions.
+Choose = Callable[
+    [Int[np.ndarray, "arms now"], Int[np.ndarray, "arms before"]],
+    Int[np.ndarray, " arms"] | Bool[np.ndarray, " arms"],
+]
+
+
+class Past(NamedTuple):
+    """What the programme observed, and all actions: trajectories keep none in a step that was not observed."""
+
+    trajectories: Trajectories
+    actions: Int[np.ndarray, "arms steps"]
 
 
 def random_calls(
@@ -18,26 +36,48 @@ def follow(
     rng: np.random.Generator,
     transitions: Float[np.ndarray, "chains arms states actions states"],
     actions: Int[np.ndarray, "arms steps"],
-    initial: Float[np.ndarray, " states"],
-    observed: Bool[np.ndarray, "arms steps"] | None = None,
+    initial: Float[np.ndarray, "... states"],
 ) -> Trajectories:
-    """Let every arm follow its chain from a first state drawn from ``initial``.
+    """Let every arm follow its chain under given actions; every step is observed.
 
     Args:
         rng: the source of chance.
         transitions: the chains at each step; the last of them serves all later steps, so a single one serves all.
         actions: the action at each step.
-        initial: the distribution of the first state.
-        observed: which steps the programme saw; all by default.
+        initial: the distribution of the first state, of all arms or of each.
     """
-    num_arms, num_steps = actions.shape
-    arms = np.arange(num_arms)
-    states = np.zeros((num_arms, num_steps), dtype=int)
-    states[:, 0] = _draw(rng, np.broadcast_to(initial, (num_arms, len(initial))))
-    for step in range(num_steps - 1):
-        current = transitions[min(step, len(transitions) - 1)]
-        states[:, step + 1] = _draw(rng, current[arms, states[:, step], actions[:, step]])
-    return Trajectories.from_arrays(states, actions, observed, len(initial), transitions.shape[3])
+    observed = np.ones(actions.shape, dtype=bool)
+    return follow_rule(rng, transitions, lambda _, past: actions[:, past.shape[1]], initial, observed).trajectories
+
+
+def follow_rule(
+    rng: np.random.Generator,
+    transitions: Float[np.ndarray, "chains arms states actions states"],
+    choose: Choose,
+    initial: Float[np.ndarray, "... states"],
+    observed: Bool[np.ndarray, "arms steps"],
+) -> Past:
+    """Let every arm follow its chain while actions are chosen step by step, from what was observed so far.
+
+    Args:
+        rng: the source of chance.
+        transitions: the chains at each step; the last of them serves all later steps, so a single one serves all.
+        choose: the actions of a step.
+        initial: the distribution of the first state, of all arms or of each.
+        observed: which steps the programme saw.
+    """
+    arms = np.arange(len(observed))
+    states, actions = np.zeros((2, *observed.shape), dtype=int)
+    for step in range(observed.shape[1]):
+        if step == 0:
+            following = np.broadcast_to(initial, (len(arms), transitions.shape[-1]))
+        else:
+            chains = transitions[min(step, len(transitions)) - 1]
+            following = chains[arms, states[:, step - 1], actions[:, step - 1]]
+        states[:, step] = _draw(rng, following)
+        seen = np.where(observed, states, UNSEEN)[:, : step + 1]
+        actions[:, step] = choose(seen, actions[:, :step])
+    return Past(Trajectories.from_arrays(states, actions, observed, *transitions.shape[2:4]), actions)
 
 
 def _draw(rng: np.random.Generator, probabilities: Float[np.ndarray, "arms states"]) -> Int[np.ndarray, " arms"]:

@@ -37,8 +37,9 @@ def synthetic(
     """The domain of the paragraph "Synthetic Dataset"; everything in it is simulated, and known exactly.
 
     Every row of every transition matrix is uniform on the simplex, the first state uniform. The true transitions are
-    the generated ones, not estimates. The paper does not say how the past actions were chosen: here the past kept to
-    the budget too, calling that many arms of each cohort at random in each step.
+    the generated ones, not estimates, so they are the domain's ``behaviour`` too. The paper does not say how the past
+    actions were chosen: here the past kept to the budget too, calling that many arms of each cohort at random in each
+    step.
 
     Args:
         seed: a whole number or a JAX key.
@@ -76,7 +77,9 @@ def synthetic(
     )
     note = f"Simulated throughout; {calls} of {arms} arms of each cohort called at random in each past step."
     sizes = split_sizes(cohorts, PAPER_SHARES)
-    return Domain(stacked, Problem(num_states=states, discount=discount), sizes, f"synthetic ({states} states)", note)
+    problem = Problem(num_states=states, discount=discount)
+    name = f"synthetic ({states} states)"
+    return Domain(stacked, problem, sizes, name, note, behaviour=stacked.true_transitions)
 
 
 def random_network(
