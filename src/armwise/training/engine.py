@@ -46,15 +46,30 @@ def make_material(
 
 
 def _prepare(loss: Loss, cohorts: Cohorts, problem: Problem) -> PyTree:
-    # The problem is closed over, not traced: a loss may derive its number of steps from the discount.
+    discount = problem.discount
+    return _prepare_at(float(discount), str(discount.dtype))(loss, cohorts, problem)
+
+
+@functools.cache
+def _prepare_at(discount: float, dtype: str) -> Callable[[Loss, Cohorts, Problem], PyTree]:
+    """The compiled preparation of all cohorts at a discount, shared by all calls with the same shapes.
+
+    The discount is closed over, not traced: a loss may derive its number of steps from it.
+    """
+    known = jnp.asarray(discount, dtype)
+
     @eqx.filter_jit
-    def of_all(loss: Loss, cohorts: Cohorts) -> PyTree:
+    def of_all(loss: Loss, cohorts: Cohorts, problem: Problem) -> PyTree:
+        at_discount = eqx.tree_at(lambda problem: problem.discount, problem, known)
+
         def of_cohort(cohort: Cohorts) -> PyTree:
-            return loss.prepare(cohort.true_transitions, problem, cohort.budget, counts=cohort.counts, ids=cohort.ids)
+            return loss.prepare(
+                cohort.true_transitions, at_discount, cohort.budget, counts=cohort.counts, ids=cohort.ids
+            )
 
         return jax.vmap(of_cohort)(cohorts)
 
-    return of_all(loss, cohorts)
+    return of_all
 
 
 def cast(tree: PyTree, dtype: jnp.dtype) -> PyTree:

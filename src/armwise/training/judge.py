@@ -4,6 +4,8 @@ The numbers are those of ``armwise.evaluation`` on the same cohorts.
 """
 
 import abc
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import equinox as eqx
@@ -101,12 +103,26 @@ def make_judge(quality: str | None, cohorts: Cohorts, problem: Problem, num_traj
     """The judge of all cohorts, stacked, for a kind of decision quality."""
     if quality is None:
         return None
-    steps = default_horizon(float(problem.discount))
+    discount = problem.discount
+    return _judge_at(quality, num_trajectories, float(discount), str(discount.dtype))(cohorts, problem)
 
-    def of_cohort(cohort: Cohorts) -> Judge:
-        if quality == "decomposed":
-            return DecomposedJudge(cohort, problem)
-        return JointJudge(cohort, problem, num_trajectories, steps)
 
+@functools.cache
+def _judge_at(quality: str, num_trajectories: int, discount: float, dtype: str) -> Callable[[Cohorts, Problem], Judge]:
+    """What makes the judges at a discount, compiled: shared by all calls with the same shapes."""
+    steps, known = default_horizon(discount), jnp.asarray(discount, dtype)
     simulated = num_trajectories if quality == "joint" else 1
-    return eqx.filter_jit(over_cohorts)(of_cohort, cohorts, cohorts.num_arms, simulated)
+
+    @eqx.filter_jit
+    def of_all(cohorts: Cohorts, problem: Problem) -> Judge:
+        at_discount = eqx.tree_at(lambda problem: problem.discount, problem, known)
+
+        def of_cohort(cohort: Cohorts) -> Judge:
+            if quality == "decomposed":
+                return DecomposedJudge(cohort, at_discount)
+            return JointJudge(cohort, at_discount, num_trajectories, steps)
+
+        judges: Judge = over_cohorts(of_cohort, cohorts, cohorts.num_arms, simulated)
+        return judges
+
+    return of_all

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Key, PRNGKeyArray
 
 from armwise.data import Cohorts, Splits
@@ -170,7 +171,8 @@ def _trained(state: State, frozen: Any, config: TrainConfig) -> Trained:
             f"Not one of {last} epochs had a finite validation {config.select_by}: "
             f"{why_not_finite(config.select_by, [config.learning_rate])}"
         )
-    history = jax.tree.map(lambda values: values[:last], state.history)
+    # Cut by NumPy: JAX would compile a program for every number of epochs.
+    history = jax.tree.map(lambda values: jnp.asarray(np.asarray(values)[:last]), state.history)
     return Trained(eqx.combine(state.best_weights, frozen), best, history, bool(state.stopped))
 
 
