@@ -1,10 +1,28 @@
-"""How good the decisions are that predictions lead to."""
+"""How good the decisions are that predictions lead to, beside rules of thumb, and how good any decision could be."""
 
+from armwise.evaluation.bound import fluid_bound
+from armwise.evaluation.effects import CallEffect, CallEffects, call_effects
+from armwise.evaluation.off_policy import OffPolicyValue, off_policy_value
 from armwise.evaluation.quality import (
     Quality,
     decomposed_decision_quality,
     joint_decision_quality,
     priority_decision_quality,
 )
+from armwise.evaluation.resampling import Estimate
+from armwise.evaluation.simple_rules import rules_of_thumb
 
-__all__ = ["Quality", "decomposed_decision_quality", "joint_decision_quality", "priority_decision_quality"]
+__all__ = [
+    "CallEffect",
+    "CallEffects",
+    "Estimate",
+    "OffPolicyValue",
+    "Quality",
+    "call_effects",
+    "decomposed_decision_quality",
+    "fluid_bound",
+    "joint_decision_quality",
+    "off_policy_value",
+    "priority_decision_quality",
+    "rules_of_thumb",
+]

@@ -101,7 +101,7 @@ def decomposed_decision_quality(
         >>> round(abs(float(quality.normalised)), 3), quality.budget_use.tolist()
         (0.0, [0.0])
     """
-    predicted, true = _check_cohorts(predicted_transitions, true_transitions, problem)
+    predicted, true = check_cohorts(predicted_transitions, true_transitions, problem)
     return _decomposed(predicted, true, problem, _check_budgets(budget, len(true)))
 
 
@@ -132,7 +132,7 @@ def joint_decision_quality(
     Returns:
         Mean simulated returns under the true transitions.
     """
-    predicted, true = _check_cohorts(predicted_transitions, true_transitions, problem)
+    predicted, true = check_cohorts(predicted_transitions, true_transitions, problem)
     priorities = _indices(predicted, problem)
     return priority_decision_quality(key, priorities, true, problem, budget, num_trajectories, horizon, ids=ids)
 
@@ -152,8 +152,8 @@ def priority_decision_quality(
 
     Args:
         key: a JAX random key; with the same, all priorities meet the same luck.
-        priorities: ``[cohorts, arms, states]``, who comes first in each state; or ``RoundRobin()``, or
-            ``RandomCalls()``.
+        priorities: ``[cohorts, arms, states]``, who comes first in each state; or ``RoundRobin()``,
+            ``RandomCalls()`` or ``LongestFirst()``.
         true_transitions: ``[cohorts, arms, states, 2, states]``.
         problem: rewards, discount and first states, shared by all cohorts.
         budget: arms acted on at each step, one number or ``[cohorts]``.
@@ -173,7 +173,7 @@ def priority_decision_quality(
         True
     """
     check_key(key)
-    true, _ = _check_cohorts(true_transitions, true_transitions, problem)
+    true, _ = check_cohorts(true_transitions, true_transitions, problem)
     order = priorities if isinstance(priorities, Schedule) else check_priorities(priorities, true.shape[:3])
     own_ids = None if ids is None else check_ids(ids, true.shape[:2])
     steps = check_horizon(horizon, problem)
@@ -252,9 +252,10 @@ def _share(used: Float[Array, ""], budget: Float[Array, ""]) -> Float[Array, ""]
     return jnp.where(budget > 0, used / jnp.where(budget > 0, budget, 1), 0)
 
 
-def _check_cohorts(
+def check_cohorts(
     predicted_transitions: ArrayLike, true_transitions: ArrayLike, problem: Problem
 ) -> tuple[Transitions, Transitions]:
+    """Predicted and true transitions of the same shape, every row a distribution."""
     predicted = as_float_array("predicted_transitions", predicted_transitions)
     true = as_float_array("true_transitions", true_transitions)
     if true.ndim != 5 or predicted.shape != true.shape:

@@ -1,0 +1,277 @@
+"""Did calls help? The effect of past calls, estimated as an effect, from the calls that were made.
+
+For a decision in state s, with x what was known before it, a ∈ {0, 1} the call and y what followed,
+
+    y = x·β + a · b(s)·θ + error.
+
+So θ compares people who were called with people who were not and who were alike in x. With calls by lot it is the
+average effect of a call. With calls by a rule it is the average over the decisions that could have gone either way
+(Robinson 1988; Li, Morgan and Zaslavsky 2018), provided that nobody was called for a reason that is not in x.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.special import ndtri
+
+from armwise.data import Trajectories
+from armwise.data.checks import check_share
+from armwise.errors import InvalidInputError
+from armwise.evaluation.decisions import Decisions, control_columns, find_decisions, one_hot
+from armwise.evaluation.resampling import BLOCK, LEVEL, NUM_RESAMPLES, Blocks, Columns, Estimate, Regression, Resampled
+from armwise.rmab import Problem
+from armwise.rmab.checks import check_count
+
+# With fewer calls that could have gone otherwise, a difference says nothing either way.
+FEWEST_CALLS = 20
+# A state or group with fewer calls has no effect of its own that could be estimated.
+FEWEST_IN_LEVEL = 10
+Extra = Float[np.ndarray, "people columns"]
+NOTHING = Estimate(float("nan"), float("nan"), float("nan"))
+
+
+class CallEffect(NamedTuple):
+    """The average effect of a call on the next step's reward (of two states: on the share engaged).
+
+    Attributes:
+        name: of the state or group; "everyone" for all.
+        num_calls: calls that it was estimated from.
+        effect: with its interval; NaN with fewer than ``FEWEST_IN_LEVEL`` calls, and where fewer than
+            ``FEWEST_CALLS`` calls in all could have gone otherwise.
+    """
+
+    name: str
+    num_calls: int
+    effect: Estimate
+
+
+@dataclass(frozen=True)
+class CallEffects:
+    """What past calls did.
+
+    Attributes:
+        overall: for everyone.
+        by_state: for people in each state before the call; states with too few calls are left out.
+        by_group: for each group of each grouping.
+        comparable: calls that could have gone otherwise, given what was known before: a call that everyone like her
+            got counts 0, one that nobody else like her got counts almost 1.
+        level: of the intervals.
+    """
+
+    overall: CallEffect
+    by_state: tuple[CallEffect, ...]
+    by_group: Mapping[str, tuple[CallEffect, ...]]
+    comparable: float
+    level: float
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether there were calls enough to say anything."""
+        return self.comparable >= FEWEST_CALLS
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether chance does not explain that calls helped: everyone together, or the people in some state."""
+        return self.is_enough and (self.overall.effect.is_above_zero or bool(self.helped_states))
+
+    @property
+    def is_harmful(self) -> bool:
+        """Whether chance does not explain that calls hurt: everyone together, or the people in some state."""
+        return self.is_enough and (self.overall.effect.is_below_zero or bool(self.hurt_states))
+
+    @property
+    def helped_states(self) -> tuple[str, ...]:
+        """States in which calls helped, by intervals that are wider because several states are asked."""
+        return tuple(each.name for each in self.by_state if each.effect.value > self._widened(each.effect))
+
+    @property
+    def hurt_states(self) -> tuple[str, ...]:
+        """States in which calls hurt, by the same intervals."""
+        return tuple(each.name for each in self.by_state if -each.effect.value > self._widened(each.effect))
+
+    def _widened(self, effect: Estimate) -> float:
+        """Half an interval so wide that some state's effect is outside half as often as everyone's (Bonferroni).
+
+        So a sentence that asks about everyone and about each state is wrong a little more often than the level says.
+        """
+        outside = (1 - self.level) / 2
+        wider = ndtri(1 - outside / (2 * len(self.by_state))) / ndtri(1 - outside)
+        return float((effect.high - effect.value) * wider)
+
+
+def call_effects(
+    history: Trajectories,
+    groups: Mapping[str, Any] | None = None,
+    *,
+    rewards: Any = None,
+    level: float = LEVEL,
+    num_resamples: int = NUM_RESAMPLES,
+    seed: int = 0,
+) -> CallEffects:
+    """Estimate what past calls did: on the whole, by state and by group.
+
+    Args:
+        history: of the people.
+        groups: for each grouping (language, district, …) the label of each person.
+        rewards: of the states; by default evenly from 0 to 1.
+        level: of the intervals.
+        num_resamples: of people.
+        seed: of the resamples.
+
+    Example:
+        >>> rng = np.random.default_rng(0)
+        >>> states, calls = rng.integers(0, 2, (500, 9)), rng.random((500, 9)) < 0.2
+        >>> states[:, 1:] |= calls[:, :-1] & (rng.random((500, 8)) < 0.4)  # calls bring back 40 %
+        >>> effects = call_effects(Trajectories.from_arrays(states, calls))
+        >>> effects.is_shown, round(effects.overall.effect.value, 1)
+        (True, 0.2)
+    """
+    values = np.asarray(Problem(rewards, num_states=history.num_states).rewards, dtype=float)
+    decisions = find_decisions(history, values)
+    confidence, resamples = check_share("level", level), check_count("num_resamples", num_resamples, minimum=2)
+    regression, levels = EffectRegression(decisions, None, resamples, seed), state_levels(decisions)
+    by_group = {
+        name: _by_group(decisions, name, labels, values, confidence, resamples, seed)
+        for name, labels in (groups or {}).items()
+    }
+    return replace(effects_by_state(regression, decisions, levels, values, confidence), by_group=by_group)
+
+
+def effects_by_state(
+    regression: "EffectRegression",
+    decisions: Decisions,
+    levels: Int[np.ndarray, " states"],
+    rewards: Float[np.ndarray, " states"],
+    level: float,
+) -> CallEffects:
+    """The effects of calls on the whole and by state, without groups.
+
+    Args:
+        regression: on the decisions.
+        decisions: of all people.
+        levels: the level of effects that each state belongs to (``state_levels``).
+        rewards: of the states.
+        level: of the intervals.
+    """
+    names = [f"state {state}" for state in _states_with_calls(decisions)]
+    everyone = np.zeros(decisions.states.shape, int)
+    return CallEffects(
+        _effects(regression, decisions, everyone, ["everyone"], rewards, level)[0],
+        _effects(regression, decisions, levels[decisions.states], names, rewards, level),
+        {},
+        regression.comparable_calls(),
+        level,
+    )
+
+
+def state_levels(decisions: Decisions) -> Int[np.ndarray, " states"]:
+    """The level of effects that each state belongs to: states with too few calls join the nearest that has enough."""
+    enough = _states_with_calls(decisions)
+    distance = np.abs(np.arange(decisions.num_states)[:, None] - enough)
+    return distance.argmin(axis=1)
+
+
+def _states_with_calls(decisions: Decisions) -> Int[np.ndarray, " levels"]:
+    """States with calls enough for an effect of their own; if there is none, the one with the most calls."""
+    calls = _calls_in(decisions.states, decisions, decisions.num_states)
+    enough = np.flatnonzero(calls >= FEWEST_IN_LEVEL)
+    return enough if len(enough) else np.array([calls.argmax()])
+
+
+class EffectRegression:
+    """What a call adds to the probability of each next state, by any terms, from the same decisions and resamples.
+
+    Args:
+        decisions: of all people.
+        extra: further columns of x that say who someone is.
+        num_resamples: of people.
+        seed: of the resamples.
+    """
+
+    def __init__(
+        self, decisions: Decisions, extra: Extra | None = None, num_resamples: int = NUM_RESAMPLES, seed: int = 0
+    ):
+        self._decisions = decisions
+        self._rows = [slice(start, start + BLOCK) for start in range(0, len(decisions.states), BLOCK)]
+        known = [_controls(decisions.of(rows), None if extra is None else extra[rows]) for rows in self._rows]
+        followed = one_hot(decisions.next_states, decisions.num_states) * decisions.valid[..., None]
+        outcomes = np.concatenate([followed, decisions.called[..., None] * decisions.valid[..., None]], axis=-1)
+        self._known = known
+        self._regression = Regression(Blocks(known, [outcomes[rows] for rows in self._rows]), num_resamples, seed)
+
+    def surface(self, terms: Columns, main: Columns | None = None) -> Resampled:
+        """Coefficients ``[terms, states]`` of the terms that the effect of a call is linear in.
+
+        Args:
+            terms: of each decision.
+            main: terms that may go with other behaviour without a call, too. Without them here, whoever behaves
+                differently anyway would seem to answer differently to calls.
+        """
+        valid = self._decisions.valid[..., None]
+        used = terms * self._decisions.called[..., None] * valid
+        columns = used if main is None else np.concatenate([main * valid, used], axis=-1)
+        fitted = self._regression.fit([columns[rows] for rows in self._rows])
+        number = terms.shape[-1]
+        return Resampled(fitted.value[-number:, :-1], fitted.draws[:, -number:, :-1])
+
+    def comparable_calls(self) -> float:
+        """The number of calls, each weighted by the estimated probability that someone like her was not called."""
+        coefficients = self._regression.shared_coefficients()[:, -1]
+        propensity = np.concatenate([columns @ coefficients for columns in self._known])
+        return float(np.sum((1 - np.clip(propensity, 0, 1)) * self._decisions.called * self._decisions.valid))
+
+
+def _controls(decisions: Decisions, extra: Extra | None) -> Columns:
+    columns = control_columns(decisions)
+    if extra is None:
+        return columns
+    return np.concatenate([columns, extra[:, None] * decisions.valid[..., None]], axis=-1)
+
+
+def _effects(
+    regression: EffectRegression,
+    decisions: Decisions,
+    levels: Int[np.ndarray, "people steps"],
+    names: Sequence[str],
+    rewards: Float[np.ndarray, " states"],
+    level: float,
+) -> tuple[CallEffect, ...]:
+    """The effect of calls in each level."""
+    calls = _calls_in(levels, decisions, len(names))
+    surface, can_tell = regression.surface(one_hot(levels, len(names))), regression.comparable_calls() >= FEWEST_CALLS
+    results = []
+    for number, name in enumerate(names):
+        effect = Resampled(surface.value[number] @ rewards, surface.draws[:, number] @ rewards)
+        enough = can_tell and calls[number] >= FEWEST_IN_LEVEL
+        results.append(
+            CallEffect(name, int(calls[number]), effect.interval(level, int(calls[number])) if enough else NOTHING)
+        )
+    return tuple(results)
+
+
+def _by_group(
+    decisions: Decisions,
+    name: str,
+    labels: Any,
+    rewards: Float[np.ndarray, " states"],
+    level: float,
+    num_resamples: int,
+    seed: int,
+) -> tuple[CallEffect, ...]:
+    """Effects by group. Groups may differ in how they behave without calls, so they are among what was known."""
+    column = np.asarray(labels)
+    if column.shape != decisions.states.shape[:1]:
+        raise InvalidInputError(
+            f"groups[{name!r}] must have one label for each of the {len(decisions.states)} people, not {column.shape}."
+        )
+    names, codes = np.unique(column.astype(str), return_inverse=True)
+    regression = EffectRegression(decisions, one_hot(codes, len(names)), num_resamples, seed)
+    levels = np.broadcast_to(codes[:, None], decisions.states.shape)
+    return _effects(regression, decisions, levels, names.tolist(), rewards, level)
+
+
+def _calls_in(levels: Int[np.ndarray, "people steps"], decisions: Decisions, number: int) -> Int[np.ndarray, " levels"]:
+    return np.bincount(levels[decisions.valid & (decisions.called > 0)], minlength=number)

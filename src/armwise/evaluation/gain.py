@@ -1,0 +1,82 @@
+"""What calls gain: engaged steps more than without the calls, with an interval that covers the error of the estimates.
+
+A call to person i in state s changes where she is in the next step by τ(x | s, …), and from there on she is worth what
+she is worth when left alone. So the gain of a list of calls over the next steps is
+
+    Σ over calls of Σₓ τ(x | s, …) Vᵢ(x),
+
+one step of the performance difference lemma (Kakade and Langford 2002). It is linear in the effects: where calls do
+nothing, its expectation is 0, whoever is called.
+
+The gain of calling for many steps is deliberately not promised. A rule that calls the same people again and again
+comes to call those whom calls do not help, and past calls by lot do not tell how many these are.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float
+
+from armwise.evaluation.persistence import (
+    Counts,
+    Prior,
+    Rewards,
+    posterior_chains,
+    values_left_alone,
+)
+from armwise.evaluation.resampling import Resampled
+
+# Engaged steps are counted over so many steps after a call.
+NUM_STEPS = 12
+
+
+class Judge(NamedTuple):
+    """How people behave, as far as the past tells, estimated without the planner.
+
+    Attributes:
+        surface: τ, what a call adds to the probability of each next state, ``[terms, states]``.
+        prior: the Dirichlet parameters of people's chains when left alone, ``[states, states]``.
+        rewards: of the states.
+    """
+
+    surface: Resampled
+    prior: Resampled
+    rewards: Rewards
+
+
+def gain_of_calls(judge: Judge, calls: Float[np.ndarray, "people terms"], counts: Counts) -> Resampled:
+    """The reward that calls gain in all in the next ``NUM_STEPS`` steps.
+
+    Args:
+        judge: of behaviour.
+        calls: the terms of the effect, added up over each person's calls.
+        counts: how often each person, left alone, made each transition.
+    """
+    # People with the same counts are worth the same.
+    flat = counts.reshape(len(counts), -1)
+    patterns, members = np.unique(flat, axis=0, return_inverse=True)
+    number = np.zeros((len(patterns), calls.shape[1]))
+    np.add.at(number, members.ravel(), calls)
+    own = patterns.reshape(-1, *counts.shape[1:])
+
+    def gain(surface: Float[np.ndarray, "terms states"], prior: Prior) -> float:
+        values = values_left_alone(posterior_chains(own, prior), judge.rewards, NUM_STEPS)[-1]
+        return float(np.sum((number.T @ values) * surface))
+
+    return _over_resamples(judge, gain)
+
+
+def gain_of_one_call(judge: Judge, terms: Float[np.ndarray, "states terms"]) -> Resampled:
+    """What one call gains, ``[states]``, for a person of whom only the state is known."""
+
+    def gain(surface: Float[np.ndarray, "terms states"], prior: Prior) -> Float[np.ndarray, " states"]:
+        mean = prior / prior.sum(axis=-1, keepdims=True)
+        return terms @ surface @ values_left_alone(mean[None], judge.rewards, NUM_STEPS)[-1, 0]
+
+    return _over_resamples(judge, gain)
+
+
+def _over_resamples(judge: Judge, gain: Callable[[np.ndarray, np.ndarray], Any]) -> Resampled:
+    draws = [gain(*each) for each in zip(judge.surface.draws, judge.prior.draws, strict=True)]
+    return Resampled(gain(judge.surface.value, judge.prior.value), np.array(draws))

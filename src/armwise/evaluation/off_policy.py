@@ -1,0 +1,215 @@
+"""What a way of choosing would have achieved, estimated from calls that were made at random.
+
+Nothing here uses a model's word for what calls do: a decision counts for a policy as far as the log, by its own chance,
+did what the policy would have done. The outcome model of the doubly robust estimate only makes it less noisy.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from armwise.data.checks import check_share, generator
+from armwise.errors import InvalidInputError
+from armwise.evaluation.off_policy_estimators import ESTIMATES, person_sums
+from armwise.evaluation.off_policy_input import Decisions, read_decisions
+from armwise.evaluation.off_policy_intervals import studentised_intervals
+from armwise.rmab.checks import check_count
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number with its interval.
+
+    Attributes:
+        value: the estimate.
+        low: lower end of the interval.
+        high: upper end; both ends may be infinite where too few people decide the estimate.
+        standard_error: from the spread between people.
+    """
+
+    value: float
+    low: float
+    high: float
+    standard_error: float
+
+    def __str__(self) -> str:
+        return f"{self.value:z.3f} ({self.low:z.3f} to {self.high:z.3f})"
+
+
+@dataclass(frozen=True)
+class PolicyEstimate:
+    """One estimator's answers.
+
+    Attributes:
+        value: the average outcome of a decision if the policy had made all of them.
+        difference: that of the policy less that of the reference.
+    """
+
+    value: Estimate
+    difference: Estimate
+
+
+@dataclass(frozen=True)
+class OffPolicyValue:
+    """The value of a policy by three estimators; ``str`` shows a small table.
+
+    Attributes:
+        inverse_probability: Horvitz and Thompson's; unbiased, the noisiest.
+        self_normalised: Hájek's; hardly biased, does not depend on where 0 lies.
+        doubly_robust: with an outcome model learned from other people; unbiased, mostly the narrowest interval.
+        confidence: of the intervals.
+        num_people: how many people made up the estimate; the intervals resample them.
+        num_decisions: how many decisions with an observed outcome they had.
+        num_calls: how many calls the log made in them.
+        num_matching_calls: how many of these the policy would have made; probabilities count in part.
+        effective_sample_size: (Σ w)² / Σ w², as many equally weighted decisions would be as informative (Kish 1965).
+        call_share: share of decisions in which the policy calls.
+        reference_call_share: the same of the reference.
+    """
+
+    inverse_probability: PolicyEstimate
+    self_normalised: PolicyEstimate
+    doubly_robust: PolicyEstimate
+    confidence: float
+    num_people: int
+    num_decisions: int
+    num_calls: int
+    num_matching_calls: float
+    effective_sample_size: float
+    call_share: float
+    reference_call_share: float
+
+    def __str__(self) -> str:
+        rows = [("estimator", "value", "difference")]
+        for name in ESTIMATES:
+            answer: PolicyEstimate = getattr(self, name)
+            rows.append((name.replace("_", " "), str(answer.value), str(answer.difference)))
+        lines = [f"{name:<20}  {value:<26}  {difference}".rstrip() for name, value, difference in rows]
+        return "\n".join([*lines, self._footnote()])
+
+    def _footnote(self) -> str:
+        return (
+            f"{self.confidence:.0%} intervals; {self.num_people:,} people, {self.num_decisions:,} decisions "
+            f"(effective: {self.effective_sample_size:,.0f})\n"
+            f"calls by the policy {self.call_share:.1%}, by the reference {self.reference_call_share:.1%}; "
+            f"of {self.num_calls:,} logged calls the policy agrees with {self.num_matching_calls:,.0f}"
+        )
+
+
+def off_policy_value(
+    history: Any,
+    policy: Any,
+    *,
+    propensities: Any = None,
+    reference: Any = None,
+    rewards: Any = None,
+    outcomes: Any = None,
+    ids: Any = None,
+    confidence: Any = 0.95,
+    num_resamples: Any = 1000,
+    seed: Any = 0,
+) -> OffPolicyValue:
+    r"""The value of a policy from a history in which calls were made at random, each with a known probability.
+
+    A decision is a person and a step whose state is known and whose outcome is known: the reward of the next step's
+    state, or an outcome of one's own. With $a$ the action of the log, $p$ its propensity, $π(a)$ the policy's
+    probability of the same action, $w = π(a)/p$, $r$ the outcome, and sums over all N decisions, the three estimators
+    of the average outcome are
+
+        inverse probability   Σ w r / N                                      (Horvitz and Thompson 1952)
+        self-normalised       Σ w r / Σ w                                    (Hájek 1971)
+        doubly robust         Σ [ Σ_b π(b) q(x, b) + w (r − q(x, a)) ] / N   (Robins et al. 1994; Dudík et al. 2011)
+
+    where $q$ is the outcome that a small ridge regression expects from the state, the action, both together, and the
+    share of engagement in the person's earlier steps. It is learned from the other people (five folds), so that a
+    wrong $q$ makes the interval wider and the estimate no worse than that.
+
+    The value is that of *one* decision at a time: people are in the states that the logged calls brought them to, and
+    the policy decides what happens in the next step. It does not add up what a policy would change over many weeks.
+    Steps whose outcome was not observed are left out, which is right if a call does not change whether it is observed.
+
+    Intervals resample people, with all that belongs to them, through the whole estimation: weights, outcome model and
+    all. So calls must have been drawn person by person, not for a whole village at once. They are symmetric bootstrap-t
+    intervals (Hall 1988): each resample is measured in its own standard error, which keeps the coverage right with few
+    people and skewed weights; ``docs/off-policy.md`` measures it. The policy is taken as given: if it was learned,
+    learn it from other people than those it is valued on.
+
+    Args:
+        history: ``Trajectories``; or a long table (a mapping, or a data frame) with the columns id, step, state,
+            action, one row for each person and step observed.
+        policy: the probability with which the policy calls each person at each step, ``[people, steps]``; one number
+            for everyone (0: never, 1: always); or, with a table, the name of a column.
+        propensities: the probability with which the log did *what it did*, call or no call, in (0, 1]:
+            ``[people, steps]``, or the name of a column. One number is the probability of a *call*, the same for
+            everyone at every step: 0.05 gives each call 0.05 and each step without one 0.95.
+        reference: what to compare with, given as ``policy`` is. By default a random choice at the same budget: at each
+            step, everyone is called with the policy's average probability at that step.
+        rewards: of each state, ``[states]``; by default as in ``Problem``, 0 for the first and 1 for the last.
+        outcomes: of each decision, ``[people, steps]``, NaN where not observed, or the name of a column; instead of the
+            next step's reward.
+        ids: with ``Trajectories``, who each row is; with a table, the order of people that arrays have (by default
+            sorted). Nobody may stand twice: the intervals would take one person for two.
+        confidence: of the intervals.
+        num_resamples: of the people.
+        seed: of the resampling and the folds; a whole number or a JAX key.
+
+    Raises:
+        InvalidInputError: if something cannot be right; also if the propensities do not fit the calls that were made.
+
+    Example:
+        Half of all people are called at random. A call helps those who are not engaged, and nobody else.
+
+        >>> import numpy as np
+        >>> rng = np.random.default_rng(0)
+        >>> states, actions = rng.integers(0, 2, (400, 1)), rng.integers(0, 2, (400, 1))
+        >>> engaged = rng.random((400, 1)) < 0.4 + 0.3 * actions * (states == 0)
+        >>> import armwise as aw
+        >>> history = aw.Trajectories.from_arrays(np.hstack([states, engaged]), np.hstack([actions, 0 * actions]))
+        >>> disengaged_first = np.where(np.asarray(history.states) == 0, 0.5, 0.0)
+        >>> value = aw.off_policy_value(history, disengaged_first, propensities=0.5)
+        >>> print(value)
+        estimator             value                       difference
+        inverse probability   0.435 (0.368 to 0.502)      0.031 (-0.004 to 0.065)
+        self normalised       0.441 (0.376 to 0.505)      0.029 (0.005 to 0.054)
+        doubly robust         0.439 (0.376 to 0.502)      0.028 (0.004 to 0.053)
+        95% intervals; 400 people, 400 decisions (effective: 255)
+        calls by the policy 22.4%, by the reference 22.4%; of 206 logged calls the policy agrees with 46
+        >>> value.doubly_robust.difference.low > 0
+        True
+
+    References:
+        Horvitz and Thompson (1952), *JASA* 47; Hájek (1971), in *Foundations of Statistical Inference*; Robins,
+        Rotnitzky and Zhao (1994), *JASA* 89; Dudík, Langford and Li (2011), *ICML*; Hall (1988), "On symmetric
+        bootstrap confidence intervals", *JRSS B* 50; Kish (1965), *Survey Sampling*.
+    """
+    decisions = read_decisions(history, policy, propensities, reference, rewards, outcomes, ids)
+    level = _check_confidence(confidence)
+    resamples = check_count("num_resamples", num_resamples, minimum=100)
+    rng = generator(seed)
+    estimates = studentised_intervals(rng, person_sums(decisions, rng), level, resamples)
+    inverse, normalised, robust = (
+        PolicyEstimate(*(Estimate(*map(float, column)) for column in estimates[:, pair].T))
+        for pair in ([0, 1], [2, 3], [4, 5])
+    )
+    return OffPolicyValue(inverse, normalised, robust, level, **_counts(decisions))
+
+
+def _counts(decisions: Decisions) -> dict[str, Any]:
+    used = decisions.used
+    weights = decisions.weights(decisions.policy)[used]
+    calls = decisions.actions[used] == 1
+    return {
+        "num_people": int(used.any(axis=1).sum()),
+        "num_decisions": int(used.sum()),
+        "num_calls": int(calls.sum()),
+        "num_matching_calls": float(decisions.policy[used][calls].sum()),
+        "effective_sample_size": float(weights.sum() ** 2 / (weights**2).sum()),
+        "call_share": float(decisions.policy[used].mean()),
+        "reference_call_share": float(decisions.reference[used].mean()),
+    }
+
+
+def _check_confidence(confidence: Any) -> float:
+    level = check_share("confidence", confidence)
+    if not 0.5 <= level <= 0.999:
+        raise InvalidInputError(f"confidence must be between 0.5 and 0.999, not {level:g}. Usual is 0.95.")
+    return level

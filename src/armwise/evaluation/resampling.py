@@ -1,0 +1,142 @@
+"""Least squares on resampled people: the whole regression again for each resample, at the price of a few.
+
+Resampling a person multiplies her part of the normal equations. So each person's part is computed once, and all
+resamples are one matrix product.
+"""
+
+import functools
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, UInt8
+from scipy.special import ndtri, stdtrit
+
+LEVEL, NUM_RESAMPLES = 0.95, 400
+# People whose products are held in memory at a time.
+BLOCK = 1024
+# Relative to the largest product: columns that hold nothing, or repeat others, get the coefficient 0.
+RIDGE = 1e-9
+
+# People, steps, columns: of blocks of different sizes, so that the names would not fit together.
+Columns = Float[np.ndarray, "_ _ _"]
+
+
+class Estimate(NamedTuple):
+    """A figure with its interval."""
+
+    value: float
+    low: float
+    high: float
+
+    @property
+    def is_above_zero(self) -> bool:
+        """Whether the whole interval is above 0."""
+        return self.low > 0
+
+    @property
+    def is_below_zero(self) -> bool:
+        """Whether the whole interval is below 0."""
+        return self.high < 0
+
+    def at_level(self, level: float, present: float = LEVEL) -> "Estimate":
+        """The interval of another level, from that of the present one; both normal."""
+        half = (self.high - self.value) * float(ndtri(0.5 + level / 2) / ndtri(0.5 + present / 2))
+        return Estimate(self.value, self.value - half, self.value + half)
+
+
+class Resampled(NamedTuple):
+    """A figure or an array of them, and the same computed on each resample of people.
+
+    Attributes:
+        value: of all people.
+        draws: of the resamples, along the first axis.
+    """
+
+    value: Any
+    draws: Any
+
+    def map(self, function: Any) -> "Resampled":
+        """A function of the figure, which may be applied along a leading axis."""
+        return Resampled(function(self.value[None])[0], function(self.draws))
+
+    def interval(self, level: float = LEVEL, num_calls: float | int = np.inf) -> Estimate:
+        """The interval of a single figure, with the standard deviation of the resamples.
+
+        Args:
+            level: how often such intervals cover the truth.
+            num_calls: that the figure rests on; with few, the standard deviation is itself uncertain (Student's t).
+        """
+        half = float(stdtrit(max(1.0, num_calls - 1), 0.5 + level / 2)) * float(np.std(self.draws, ddof=1))
+        return Estimate(float(self.value), float(self.value) - half, float(self.value) + half)
+
+
+# All regressions of a programme of up to 65,000 people draw the same people once; larger ones draw again.
+@functools.lru_cache(maxsize=64)
+def draw_weights(num_people: int, num_resamples: int, seed: int, block: int) -> UInt8[np.ndarray, "samples people"]:
+    """How often each person of a block counts: once in the first row, as often as drawn in each resample.
+
+    Each count is Poisson with mean 1, as in a resample of a large population; so a block needs to know no other.
+    """
+    drawn = np.random.default_rng([seed, block]).poisson(1.0, (num_resamples, num_people))
+    weights = np.concatenate([np.ones((1, num_people), drawn.dtype), drawn]).astype(np.uint8)
+    weights.setflags(write=False)
+    return weights
+
+
+class Blocks(NamedTuple):
+    """Rows of a regression, a block of people at a time.
+
+    Attributes:
+        shared: columns that every regression has, ``[people, steps, columns]`` by block; rows of 0 say nothing.
+        outcomes: ``[people, steps, outcomes]`` by block.
+    """
+
+    shared: Sequence[Columns]
+    outcomes: Sequence[Columns]
+
+
+class Regression:
+    """Regressions of the same outcomes on the same columns and some more, for everyone and each resample of people.
+
+    What the regressions share is multiplied out once.
+
+    Args:
+        blocks: the rows, at most ``BLOCK`` people at a time.
+        num_resamples: how many.
+        seed: of the resamples.
+    """
+
+    def __init__(self, blocks: Blocks, num_resamples: int = NUM_RESAMPLES, seed: int = 0):
+        self._blocks, self._num_resamples, self._seed = blocks, num_resamples, seed
+        self._squares = self._sum(zip(blocks.shared, blocks.shared, strict=True))
+        self._products = self._sum(zip(blocks.shared, blocks.outcomes, strict=True))
+
+    def fit(self, terms: Sequence[Columns]) -> Resampled:
+        """Coefficients ``[terms, outcomes]`` of further columns, by least squares."""
+        shared, outcomes = self._blocks
+        across = self._sum(zip(shared, terms, strict=True))
+        corner = self._sum(zip(terms, terms, strict=True))
+        products = np.concatenate([self._products, self._sum(zip(terms, outcomes, strict=True))], axis=1)
+        above = np.concatenate([self._squares, across], axis=2)
+        below = np.concatenate([np.swapaxes(across, 1, 2), corner], axis=2)
+        squares = np.concatenate([above, below], axis=1)
+        coefficients = np.linalg.solve(squares + _ridge(squares), products)[:, -corner.shape[1] :]
+        return Resampled(coefficients[0], coefficients[1:])
+
+    def shared_coefficients(self) -> Float[np.ndarray, "columns outcomes"]:
+        """Everyone's coefficients of the shared columns alone."""
+        return np.linalg.solve(self._squares[0] + _ridge(self._squares), self._products[0])
+
+    def _sum(self, pairs: Iterable[tuple[Columns, Columns]]) -> Float[np.ndarray, "samples left right"]:
+        """The products of two sets of columns, added up over people as often as each was drawn."""
+        total: Any = 0.0
+        for number, (left, right) in enumerate(pairs):
+            products = np.swapaxes(left, 1, 2) @ right
+            weights = draw_weights(len(left), self._num_resamples, self._seed, number)
+            total = total + weights.astype(float) @ products.reshape(len(left), -1)
+        return total.reshape(self._num_resamples + 1, left.shape[2], right.shape[2])
+
+
+def _ridge(squares: Float[np.ndarray, "samples columns columns"]) -> Float[np.ndarray, "columns columns"]:
+    return RIDGE * np.max(np.abs(squares)) * np.eye(squares.shape[1])

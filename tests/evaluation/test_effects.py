@@ -1,0 +1,146 @@
+"""The effect of past calls, against what a simulation knows."""
+
+import numpy as np
+import pytest
+
+from armwise.data import Trajectories, simulated_programme
+from armwise.errors import InvalidInputError
+from armwise.evaluation import call_effects
+from armwise.evaluation.decisions import find_decisions, one_hot
+from armwise.evaluation.effects import EffectRegression, state_levels
+
+REWARDS = np.array([0.0, 1.0])
+
+
+def follow(rng, chance, calls, first):
+    """States of people who engage next with ``chance(person, state, called)``."""
+    states = np.empty(calls.shape, int)
+    states[:, 0] = first
+    people = np.arange(len(calls))
+    for step in range(calls.shape[1] - 1):
+        states[:, step + 1] = rng.random(len(calls)) < chance(people, states[:, step], calls[:, step])
+    return states
+
+
+def null_effect(rule, seed, num_people):
+    """What is found in a world in which calls do nothing, people having been called by a rule."""
+    programme = simulated_programme(
+        seed,
+        num_people=num_people,
+        num_weeks=10,
+        levels=(3, 2),
+        call_effect=0.0,
+        call_effect_spread=0.0,
+        calls_per_week=num_people // 10,
+        past_calls=rule,
+    )
+    return call_effects(programme.trajectories, num_resamples=100, seed=seed).overall.effect
+
+
+@pytest.fixture(scope="module")
+def women_and_men():
+    """Calls bring 30 more of 100 disengaged women back, and no man; 5 % of people are called by lot each week."""
+    rng = np.random.default_rng(0)
+    women = rng.random(2000) < 0.5
+    spread = rng.normal(0, 0.5, 2000)
+    calls = rng.random((2000, 12)) < 0.05
+
+    def chance(people, states, called):
+        passive = 1 / (1 + np.exp(-np.where(states == 1, 1.2, -1.2) - spread[people]))
+        return np.clip(passive + 0.3 * called * women[people] * (states == 0), 0, 1)
+
+    states = follow(rng, chance, calls, rng.integers(0, 2, 2000))
+    return Trajectories.from_arrays(states, calls), np.where(women, "woman", "man")
+
+
+def test_calls_that_help_women_and_not_men_are_told_apart(women_and_men):
+    history, sex = women_and_men
+    decisions = find_decisions(history, REWARDS)
+    disengaged = decisions._replace(valid=decisions.valid & (decisions.states == 0))
+    groups = one_hot((sex == "woman").astype(int), 2)
+    terms = np.broadcast_to(groups[:, None], (*decisions.states.shape, 2))
+    surface = EffectRegression(disengaged, groups, 200).surface(terms)
+    men, women = (surface.value @ REWARDS).tolist()
+    assert women == pytest.approx(0.30, abs=0.07)
+    assert men == pytest.approx(0.00, abs=0.07)
+    by_sex = {each.name: each.effect for each in call_effects(history, {"sex": sex}).by_group["sex"]}
+    assert by_sex["woman"].is_above_zero
+    assert not by_sex["man"].is_above_zero
+
+
+def test_with_calls_by_lot_it_is_near_the_difference_of_averages(women_and_men):
+    history, _ = women_and_men
+    states, calls = np.asarray(history.states), np.asarray(history.actions)
+    found = {each.name: each.effect.value for each in call_effects(history).by_state}
+    for state in (0, 1):
+        here = states[:, :-1] == state
+        called, alone = (states[:, 1:][here & (calls[:, :-1] == action)].mean() for action in (1, 0))
+        assert found[f"state {state}"] == pytest.approx(called - alone, abs=0.02)
+
+
+def test_calls_that_hurt_are_shown_to_hurt():
+    programme = simulated_programme(0, num_people=3000, num_weeks=10, levels=(3, 2), call_effect=-1.0)
+    effects = call_effects(programme.trajectories)
+    assert effects.is_harmful
+    assert not effects.is_shown
+    assert effects.overall.effect.is_below_zero
+
+
+def test_where_calls_do_nothing_none_is_found_though_the_worst_off_were_called():
+    """Of 15 worlds, about 1 in 20 intervals leaves 0 out; more than 4 would be luck of 1 in 1,000."""
+    effects = [null_effect("longest first", seed, num_people=250) for seed in range(15)]
+    values = np.array([each.value for each in effects])
+    assert abs(values.mean()) < 3 * values.std() / np.sqrt(15)
+    assert sum(each.is_above_zero or each.is_below_zero for each in effects) <= 4
+
+
+def test_who_behaves_differently_anyway_does_not_seem_to_answer_differently():
+    """A score that goes with engagement, and not with the effect of calls."""
+    rng = np.random.default_rng(1)
+    trait = rng.normal(size=3000)
+    calls = rng.random((3000, 10)) < 0.1
+    states = follow(rng, lambda people, states, _: 1 / (1 + np.exp(-trait[people] - states)), calls, 0)
+    decisions = find_decisions(Trajectories.from_arrays(states, calls), REWARDS)
+    score = np.broadcast_to(trait[:, None, None], (*decisions.states.shape, 1))
+    terms = np.concatenate([np.ones_like(score), score], axis=-1)
+    regression = EffectRegression(decisions, None, 200)
+    with_main = regression.surface(terms, score)
+    error = with_main.draws[:, 1, 1].std()
+    assert abs(with_main.value[1, 1]) < 3 * error
+    assert regression.surface(terms).value[1, 1] > 5 * error
+
+
+def test_calls_that_everyone_like_her_got_cannot_be_compared():
+    rng = np.random.default_rng(2)
+    states = rng.integers(0, 2, (300, 8))
+    by_rule = call_effects(Trajectories.from_arrays(states, states == 0))
+    by_lot = call_effects(Trajectories.from_arrays(states, rng.random((300, 8)) < 0.5))
+    assert by_rule.comparable < 1
+    assert not by_rule.is_enough
+    assert not by_rule.is_shown
+    assert by_lot.comparable == pytest.approx(0.5 * by_lot.overall.num_calls, rel=0.1)
+
+
+def test_states_with_too_few_calls_share_the_effect_of_the_nearest():
+    rng = np.random.default_rng(3)
+    states = rng.integers(0, 4, (200, 8))
+    decisions = find_decisions(Trajectories.from_arrays(states, states == 2, num_states=4), np.arange(4) / 3)
+    assert state_levels(decisions).tolist() == [0, 0, 0, 0]
+    both = find_decisions(
+        Trajectories.from_arrays(states, (states == 0) | (states == 3), num_states=4), np.arange(4) / 3
+    )
+    assert state_levels(both).tolist() == [0, 0, 1, 1]
+
+
+def test_the_order_of_people_does_not_matter_to_the_estimate(women_and_men):
+    history, _ = women_and_men
+    order = np.random.default_rng(4).permutation(len(history))
+    assert call_effects(history[order]).overall.effect.value == pytest.approx(
+        call_effects(history).overall.effect.value, rel=1e-6
+    )
+
+
+def test_groups_must_have_a_label_for_everyone(women_and_men):
+    history, sex = women_and_men
+    with pytest.raises(InvalidInputError, match=r"groups\['sex'\] must have one label for each of the 2000 people"):
+        call_effects(history, {"sex": sex[:5]})
