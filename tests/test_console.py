@@ -17,6 +17,7 @@ from armwise.console import tell, tell_json
 from armwise.errors import ExitCode
 from armwise.planning import PlanSummary
 from armwise.planning.call_list import explain
+from armwise.planning.evidence import NOTHING_KNOWN
 from armwise.planning.rules import CallRules
 from armwise.text import HIDDEN, counted, visible, visible_json
 from tests.planning.small import edited, write_programme
@@ -173,8 +174,13 @@ def test_one_call_is_one_call():
     summary = PlanSummary(1, 1, 1, 1, {"north": (0, 1)}, {}, {}, 0)
     assert str(summary).splitlines()[:2] == ["1 of 1 call, for 1 people:", "  north: 0 of 1 call"]
     person = pl.DataFrame({"id": ["a"], "group": ["north"], "state": [1], "since_observed": [1], "observed": [1]})
-    person = person.with_columns(since_call=-1, calls=pl.lit(1), exclusion=pl.lit(None), index=0.1, gain=0.1)
+    person = person.with_columns(
+        since_call=-1, calls=pl.lit(1), exclusion=pl.lit(None), index=0.1, gain=0.1, gain_low=0.0, gain_high=0.2
+    )
     calls = pl.DataFrame({"id": ["b"], "rank": [1], "group": ["north"], "index": [0.5]})
-    assert "the 1 call there is worth more" in str(explain(person, calls, CallRules.make(1, None, 0, None, 1, "week")))
+    rules = CallRules.make(1, None, 0, None, 1, "week")
+    assert "the 1 call there is worth more" in str(explain(person, calls, rules, NOTHING_KNOWN))
     rules = CallRules.make(1, None, 0, 1, 1, "week")
-    assert "There has been 1 call already, and at most 1 call is allowed." in str(explain(person, calls, rules))
+    assert "There has been 1 call already, and at most 1 call is allowed." in str(
+        explain(person, calls, rules, NOTHING_KNOWN)
+    )

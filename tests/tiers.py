@@ -149,8 +149,6 @@ EXHAUSTIVE = {
         "tests/mixtures/test_edges.py::test_one_undecided_arm_among_many",
     ],
     "Longer comparisons of which a shorter one stays": [
-        "tests/planning/report/test_forecast.py::test_many_people",
-        "tests/planning/test_demo.py::test_evaluate_keeps_what_the_report_shows",
         "tests/planning/test_scoring.py::test_a_person_has_the_same_digits_in_every_row[linear-3]",
         "tests/planning/test_scoring.py::test_a_person_has_the_same_digits_in_every_row[medium",
         "tests/planning/test_scoring.py::test_index_and_gain_of_someone_seen_last_week_and_long_ago[3]",

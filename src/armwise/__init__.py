@@ -47,10 +47,18 @@ if TYPE_CHECKING:
         OutputError,
     )
     from armwise.evaluation import (
+        CallEffect,
+        CallEffects,
+        Estimate,
+        OffPolicyValue,
         Quality,
+        call_effects,
         decomposed_decision_quality,
+        fluid_bound,
         joint_decision_quality,
+        off_policy_value,
         priority_decision_quality,
+        rules_of_thumb,
     )
     from armwise.losses import (
         Annealed,
@@ -78,6 +86,7 @@ if TYPE_CHECKING:
         MultiLayerPerceptron,
         average_models,
     )
+    from armwise.planner import Backtest
     from armwise.planning import (
         Evaluation,
         Explanation,
@@ -93,6 +102,7 @@ if TYPE_CHECKING:
         read_programme,
     )
     from armwise.rmab import (
+        LongestFirst,
         Problem,
         RandomCalls,
         RoundRobin,
@@ -138,6 +148,7 @@ _PACKAGES = (
     "models",
     "evaluation",
     "training",
+    "planner",
     "planning",
     "experiments",
 )
@@ -145,6 +156,9 @@ _PACKAGES = (
 __all__ = [
     "Annealed",
     "ArmwiseError",
+    "Backtest",
+    "CallEffect",
+    "CallEffects",
     "Cohorts",
     "ConvergenceError",
     "CvxpyMixture",
@@ -154,6 +168,7 @@ __all__ = [
     "Encoder",
     "Ensemble",
     "EntropyMixture",
+    "Estimate",
     "Evaluation",
     "ExitCode",
     "Explanation",
@@ -165,6 +180,7 @@ __all__ = [
     "Lesson",
     "Linear",
     "LinearMixture",
+    "LongestFirst",
     "Loss",
     "MeanSquaredError",
     "Mixture",
@@ -172,6 +188,7 @@ __all__ = [
     "MultiLayerPerceptron",
     "NegativeLogLikelihood",
     "NotFittedError",
+    "OffPolicyValue",
     "OutageError",
     "OutputError",
     "OutreachPlanner",
@@ -201,6 +218,7 @@ __all__ = [
     "WeightedSum",
     "all_policies",
     "average_models",
+    "call_effects",
     "check_programme",
     "ctn0094",
     "decomposed_decision_quality",
@@ -209,6 +227,7 @@ __all__ = [
     "estimate_transitions",
     "first_state_shares",
     "fixed_policy_returns",
+    "fluid_bound",
     "heartsteps",
     "index_policies",
     "init_programme",
@@ -217,6 +236,7 @@ __all__ = [
     "load_model",
     "load_programme",
     "mmitra_like",
+    "off_policy_value",
     "one_hot",
     "oulad",
     "partition",
@@ -225,6 +245,7 @@ __all__ = [
     "priority_decision_quality",
     "read_programme",
     "recommended_loss",
+    "rules_of_thumb",
     "save_model",
     "simulate",
     "simulate_policy",

@@ -20,7 +20,6 @@ from armwise.console import (
     tell_json,
 )
 from armwise.errors import ExitCode, InvalidInputError
-from armwise.text import counted
 
 EPILOG = (
     "Exit codes: 0 all is well; 1 unexpected, please report it; 2 wrong usage; 3 files or settings are wrong; "
@@ -216,47 +215,48 @@ def evaluate(
         bool,
         typer.Option(
             "--for-report",
-            help="Also compare losses, check predictions against what happened, and keep all of it for the report.",
+            help="Also judge what else a model can learn by, and keep all of it for the report.",
         ),
     ] = False,
     as_json: AsJson = False,
     despite_outage: DespiteOutage = False,
 ) -> None:
-    """Compare whom armwise would call with calling in turn, at random, or whoever seems about to leave.
+    """Say whether past calls helped, and whether armwise chooses better than rules of thumb do.
 
-    A fifth of the people is held back; the rest is learned from; then weeks of calls are simulated for those held
-    back, with chains estimated from their history. Quality 0 is no calls at all, 1 is calls by the true chains.
+    For several past weeks, armwise learns from half of the people and the weeks until then, and lists whom to call
+    among the others in the weeks after. What past calls did tells what these lists would have gained, beside calling
+    at random, in turn, or the disengaged first. Intervals come from resampling people.
 
     With **--for-report**, evaluation.json beside PROGRAMME keeps the result, which 'armwise report' then shows.
     """
     with documented_exit():
-        from armwise.planning import ASSESSMENT_FILE, assess_programme, evaluate_programme
+        from armwise.planning import ASSESSMENT_FILE, assess_programme, read_programme, write_text
         from armwise.planning.inputs import check_output
+        from armwise.planning.weekly import step_name
         from armwise.writing import write_file
 
+        target = programme.parent / ASSESSMENT_FILE
         if for_report:
-            target = programme.parent / ASSESSMENT_FILE
             check_output(target, programme, [], [".json"])
-            kept = assess_programme(
-                programme, seed=seed, kind=kind, despite_outage=despite_outage, progress=None, started=say
-            )
+        kept = assess_programme(
+            programme,
+            seed=seed,
+            kind=kind,
+            despite_outage=despite_outage,
+            progress=None,
+            losses=None if for_report else {},
+            started=say,
+        )
+        if for_report:
             write_file(target, kept.to_json())
-            if as_json:
-                tell_json(kept.to_json().rstrip("\n"))
-            else:
-                tell(f"{kept.evaluation}\n\n{kept.table_of_losses()}")
+        if as_json:
+            tell_json(kept.to_json().rstrip("\n"))
+        else:
+            tell(write_text(kept, step_name(read_programme(programme).time)))
+        if for_report:
             say(f"Kept in {target}.")
             say(f"Next: armwise report {programme}")
             return
-        result = evaluate_programme(
-            programme, seed=seed, kind=kind, despite_outage=despite_outage, progress=None, started=say
-        )
-        if as_json:
-            tell_json({**result._asdict(), "policies": [each._asdict() for each in result.policies]})
-        else:
-            tell(str(result))
-        calls = counted(result.budget, "call")
-        say(f"{counted(result.num_cohorts, 'cohort')} of {result.cohort_size} people held back, {calls} a step each.")
         say(f"Next: armwise plan {programme}  (to keep this for the report: armwise evaluate {programme} --for-report)")
 
 
@@ -293,6 +293,7 @@ def plan(
         check_output(target, programme, [used], [".csv", ".parquet", ".xlsx"], dry_run=dry_run)
         planned = plan_programme(programme, model, suffix=target.suffix.lower(), despite_outage=despite_outage)
         manifest = None if dry_run else write_plan(planned, target)
+        say(planned.plan.evidence.sentence)
         if as_json:
             tell_json(plan_as_json(planned, target, manifest))
         else:
@@ -373,14 +374,13 @@ def demo(
 ) -> None:
     """Show everything once, on a simulated programme: check, fit, evaluate, plan, report. A minute or two.
 
-    Prints how losses compare and where the report is. Nobody in it is real.
+    Prints what past calls did, how ways to choose compare, and where the report is. Nobody in it is real.
     """
     say("A simulated programme, from raw files to a report. Nobody in it is real.")
     with documented_exit():
-        from armwise.planning import run_demo
+        from armwise.planning import run_demo, write_text
 
         result = run_demo(folder, say, progress=None)
-        tell("\nSIMULATED: quality of the calls (0 no calls, 1 perfect knowledge), by what was learned by\n")
-        tell(result.assessment.table_of_losses())
+        tell(f"\nSIMULATED: nobody is real.\n\n{write_text(result.assessment)}")
         tell(f"\ncall list  {result.call_list}\nreport     {result.report}")
         say(f"Next: open {result.report} in a browser  (and, with your own files: armwise init my-programme)")

@@ -87,10 +87,8 @@ def plan_as_json(planned: "ProgrammePlan", target: Path, manifest: Path | None) 
     record = json.loads(planned.manifest.to_json())
     place = {"file": str(target), "manifest": None if manifest is None else str(manifest)}
     calls = planned.plan.calls.to_dicts()
-    return json.dumps(
-        {**place, "written": manifest is not None, **record, "warnings": planned.warnings, "calls": calls},
-        ensure_ascii=False,
-    )
+    told = {"evidence": planned.plan.evidence._asdict(), "warnings": planned.warnings, "calls": calls}
+    return json.dumps({**place, "written": manifest is not None, **record, **told}, ensure_ascii=False)
 
 
 def print_findings(report: "Report") -> None:

@@ -213,10 +213,11 @@ CRAFTED: dict[str, Callable[[Parts], bytes]] = {
         }.items()
     },
     "a name twice in the page": lambda parts: zipped(
-        parts | {PAGE: parts[PAGE].replace(b'"version": 1', b'"version": 2, "version": 1', 1)}
+        parts | {PAGE: parts[PAGE].replace(b'"version": 2', b'"version": 1, "version": 2', 1)}
     ),
     "version true": edit(PAGE, "version", True),
-    "version 2": edit(PAGE, "version", 2),
+    "version 1": edit(PAGE, "version", 1),
+    "version 3": edit(PAGE, "version", 3),
     "a page with more": lambda parts: zipped(
         parts | {PAGE: json.dumps(json.loads(parts[PAGE]) | {"extra": 1}).encode()}
     ),
@@ -243,6 +244,29 @@ CRAFTED: dict[str, Callable[[Parts], bytes]] = {
     "ragged counts": edit(PAGE, "pool", 0, 0, lambda row: row[:1]),
     "counts that are flat": edit(PAGE, "pool", [1, 2, 3, 4, 5, 6, 7, 8]),
     "no counts": edit(PAGE, "pool", []),
+    "no gains": drop(PAGE, "gains"),
+    "gains that are a list": edit(PAGE, "gains", [1, 2]),
+    "gains with more": edit(PAGE, "gains", lambda page: page | {"extra": 1}),
+    "gains of other states": edit(PAGE, "gains", "gains", lambda gains: [*gains, 0.0]),
+    "gains although there were no calls": edit(PAGE, "gains", "comparable", 0.0),
+    "no gains although there were calls": edit(PAGE, "gains", "gains", None),
+    **{
+        f"a gain that is {name}": edit(PAGE, "gains", "gains", 0, value)
+        for name, value in NUMBERS.items()
+        if name not in ("negative", "a fraction")
+    },
+    "a covariance that is flat": edit(PAGE, "gains", "covariance", [1.0, 2.0]),
+    "a covariance that is no square": edit(PAGE, "gains", "covariance", lambda rows: rows[:1]),
+    "a covariance below 0": edit(PAGE, "gains", "covariance", [[-1.0, 0.0], [0.0, 1.0]]),
+    "a covariance of two halves": edit(PAGE, "gains", "covariance", [[1.0, 0.5], [0.4, 1.0]]),
+    "a level that there is not": edit(PAGE, "gains", "levels", 0, 7),
+    "an effect outside its interval": edit(PAGE, "gains", "overall", 1, [0.5, 0.6, 0.7]),
+    "an effect of NaN": edit(PAGE, "gains", "overall", 1, [NAN, NAN, NAN]),
+    "an effect of calls that are text": edit(PAGE, "gains", "overall", 0, "many"),
+    "an effect in a state that is text": edit(PAGE, "gains", "by_state", 0, 0, "state 0"),
+    "an effect in a state that there is not": edit(PAGE, "gains", "by_state", 0, 0, [9]),
+    "no effects by state": edit(PAGE, "gains", "by_state", []),
+    "confidence of 2": edit(PAGE, "gains", "confidence", 2),
     **{
         f"{size} that is {name}": edit(MODEL, "model", size, value)
         for size in ("num_states", "num_actions", "numeric")

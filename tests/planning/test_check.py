@@ -362,7 +362,7 @@ def test_an_outage_stops_and_a_flag_goes_on(outage):
     assert [finding.kind for finding in report.findings] == ["outage-now"]
     assert "the step from 2024-02-19" in report.findings[0].what
     assert report.exit_code == ExitCode.OUTAGE
-    with pytest.raises(OutageError, match="usually 85%"):
+    with pytest.raises(OutageError, match="usually 86%"):
         load_programme(outage)
     assert load_programme(outage, despite_outage=True).quality.outages == (7,)
     assert [finding.kind for finding in check_programme(outage, despite_outage=True).findings] == ["outage"]

@@ -11,9 +11,11 @@ from typer.testing import CliRunner
 import armwise.planning
 from armwise.cli import app
 from armwise.errors import ExitCode
-from armwise.losses import MeanSquaredError
-from armwise.planning import assessment, demo, fitting, read_assessment, report_programme
+from armwise.evaluation.simple_rules import RULES_OF_THUMB
+from armwise.planning import backtesting, demo, fitting, read_assessment, report_programme
+from armwise.planning.backtesting import losses_to_compare
 from armwise.training import RECOMMENDED_CONFIG
+from tests.planning.backtests import record_fits
 
 
 def run(*arguments):
@@ -27,9 +29,8 @@ def shown(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fitting, "RECIPE_SPLITS", 1)
         patch.setattr(fitting, "RECOMMENDED_CONFIG", dataclasses.replace(RECOMMENDED_CONFIG, num_epochs=2))
-        losses = {"accuracy (MSE)": MeanSquaredError(), "again": MeanSquaredError()}
-        patch.setattr(assessment, "losses_to_compare", lambda: losses)
-        small = {"num_people": 90, "num_trajectories": 20, "progress": False}
+        patch.setattr(backtesting, "losses_to_compare", lambda: {"the same": None})
+        small = {"num_people": 150, "progress": False}
         patch.setattr(armwise.planning, "run_demo", lambda target, say, **_: demo.run_demo(target, say, **small))
         result = run("demo", folder)
         again = run("demo", folder)
@@ -55,7 +56,10 @@ def test_the_demonstration_goes_from_raw_files_to_the_report(shown):
     assert re.findall(r"\[(\d)/6\]", result.stderr) == list("123456")
     assert result.stderr.index("simulated") < result.stderr.index("[1/6]")
     assert "SIMULATED" in result.stdout
-    assert re.search(r"accuracy \(MSE\) +-?\d\.\d{3} ± ", result.stdout)
+    assert "What the simulation assumes: people differ" in result.stderr
+    assert re.search(r"the same +[+−]?\d+\.\d \(.* 0\.0 \(0\.0 to 0\.0\)\n", result.stdout)
+    assert "Did calls help?" in result.stdout
+    assert "armwise is not shown to be better than: " in result.stdout
     assert f"report     {folder / 'report.html'}" in result.stdout
     assert "Next: open" in result.stderr
     assert "\x1b" not in result.output
@@ -80,16 +84,17 @@ def test_the_report_holds_the_list(shown):
     assert calls.height == 42
     assert all(f"<td>{identity}</td>" in page for identity in calls["id"])
     assert "SIMULATED DATA" in page
+    assert "What the simulation assumes: people differ" in page
     assert "computed from other files" not in page
     assert "the week from 2024-02-26" in page
 
 
-def test_the_evaluation_is_of_people_held_back(shown):
+def test_the_evaluation_is_of_past_weeks_beside_every_rule_of_thumb(shown):
     kept = read_assessment(shown[0] / "evaluation.json")
-    assert kept.num_people == 18
-    assert [each.loss for each in kept.losses] == ["accuracy (MSE)", "again"]
-    assert kept.losses[0][1:] == kept.losses[1][1:]
-    assert kept.losses[1].quality == kept.evaluation.policies[0].quality
+    assert kept.num_people == 150
+    assert kept.origins == (3, 4, 5)
+    assert [each.name for each in kept.ways] == ["armwise", "the same", *RULES_OF_THUMB]
+    assert kept.ways[1][1:] == (kept.ways[0].gain, (0.0, 0.0, 0.0))
     assert sum(each.number for each in kept.left_alone) > 20
 
 
@@ -155,10 +160,11 @@ def test_ids_and_levels_of_the_files_are_escaped(programme):
 
 def test_evaluate_keeps_what_the_report_shows(programme, monkeypatch):
     (programme.parent / "evaluation.json").unlink()
-    monkeypatch.setattr(assessment, "losses_to_compare", lambda: {"accuracy (MSE)": MeanSquaredError()})
+    fits = record_fits(monkeypatch)
     result = run("evaluate", programme, "--for-report")
     assert result.exit_code == ExitCode.OK, result.output
     assert "whom to call" in result.stdout
-    assert "learned by" in result.stdout
+    assert all(name in result.stdout for name in losses_to_compare())
+    assert len(fits) == 18
     assert f"Next: armwise report {programme}" in result.stderr
     assert report_programme(programme).facts.is_current

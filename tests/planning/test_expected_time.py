@@ -4,8 +4,9 @@ import re
 
 import pytest
 
-from armwise.planning import weekly
-from armwise.planning.expected_time import expected_time
+from armwise.planning import assess_programme, weekly
+from armwise.planning.expected_time import expected_backtest_time, expected_time
+from tests.planning.backtests import write_sample
 from tests.planning.small import write_programme
 
 
@@ -20,8 +21,18 @@ def test_the_time_grows_with_the_people_up_to_those_who_are_learned_from():
     assert "takes longer" in expected_time(300, 100, 1000, "large")
 
 
-@pytest.mark.parametrize("work", [weekly.fit_programme, weekly.evaluate_programme])
-def test_it_is_said_before_anything_is_learned(tmp_path, monkeypatch, work):
+def test_the_time_of_a_backtest_grows_with_people_fits_and_losses():
+    assert "learning 6 times from the early steps of half of 300 people" in expected_backtest_time(300, 6, 1, "linear")
+    seconds = [
+        int(re.search(r"About (\d+) (?:seconds|minutes)", expected_backtest_time(*case, "linear"))[1])
+        for case in ((300, 6, 1), (10_000, 6, 1), (10_000, 18, 1), (10_000, 18, 3))
+    ]
+    assert seconds == sorted(set(seconds))
+    assert "minutes" in expected_backtest_time(100_000, 18, 3, "linear")
+    assert "takes longer" in expected_backtest_time(300, 6, 1, "large")
+
+
+def test_it_is_said_before_anything_is_learned(tmp_path, monkeypatch):
     said = []
 
     class StopError(Exception):
@@ -32,8 +43,23 @@ def test_it_is_said_before_anything_is_learned(tmp_path, monkeypatch, work):
 
     path = write_programme(tmp_path)
     monkeypatch.setattr(weekly.OutreachPlanner, "fit", learn)
-    monkeypatch.setattr(weekly, "hold_back", lambda *_: ((), ()))
     with pytest.raises(StopError):
-        work(path, started=said.append)
+        weekly.fit_programme(path, started=said.append)
     (sentence,) = said
-    assert re.match(r"Learning from [34] people: about 40 seconds", sentence)
+    assert re.match(r"Learning from 4 people: about 40 seconds", sentence)
+
+
+def test_a_backtest_says_it_before_too(tmp_path, monkeypatch):
+    said = []
+
+    class StopError(Exception):
+        pass
+
+    def judge(*_, **__):
+        raise StopError
+
+    monkeypatch.setattr(weekly.OutreachPlanner, "backtest", judge)
+    with pytest.raises(StopError):
+        assess_programme(write_sample(tmp_path, 60), started=said.append)
+    (sentence,) = said
+    assert sentence.startswith("Backtest: learning 18 times")

@@ -13,6 +13,7 @@ from armwise.planning import check_programme, load_programme, plan_programme
 from armwise.planning.report.facts import collect
 from armwise.planning.weekly import prepare_plan
 from tests.planning.quick import NUM_PEOPLE, quick_files, write_quick_programme
+from tests.planning.report.pages import make_assessment
 from tests.planning.small import BENEFICIARIES, INTERVENTIONS, PROGRAMME, edited, write_programme
 
 WITH_LEFT = edited("programme.toml", 'enrolled = "enrolled"', 'enrolled = "enrolled"\nleft = "left"')
@@ -138,12 +139,9 @@ def test_finished_people_are_no_outage_and_not_on_the_list(graduates):
     assert f"{NUM_PEOPLE} people ({len(gone)} finished)" in CliRunner().invoke(app, ["check", str(path)]).stderr
 
 
-def test_the_report_counts_only_those_who_take_part(graduates, monkeypatch):
+def test_the_report_counts_only_those_who_take_part(graduates):
     path, gone = graduates
-    monkeypatch.setattr("armwise.planning.report.facts.make_forecast", lambda planner, data: data)
-    facts = collect(prepare_plan(path), None)
-    assert facts.forecast.ids.to_list() == facts.forecast.of_those_taking_part().ids.to_list()
-    assert len(facts.forecast.ids) == NUM_PEOPLE - len(gone)
+    facts = collect(prepare_plan(path), make_assessment())
     for grouping in facts.groupings:
         shown = sum(group.num_people for group in grouping.groups)
         assert shown + grouping.num_hidden_people == NUM_PEOPLE - len(gone)

@@ -30,6 +30,11 @@ def weeks():
     return small().weeks
 
 
+def never_observed():
+    none = np.zeros((NUM, 4), int)
+    return aw.Trajectories.from_arrays(none, none, observed=none.astype(bool))
+
+
 def records(table):
     return np.array(
         list(zip(*[table[name].to_list() for name in table.columns], strict=True)),
@@ -175,6 +180,15 @@ WRONG_FITS = {
     "complex features": (fitting(people=pandas_column("odd", np.ones(NUM) * 1j)), "'odd'.*complex"),
     "mixed features": (fitting(people=pandas_column("odd", ["a", 1, 2.5] * 40)), "'odd' of features mixes"),
     "columns twice": (fitting(people=lambda each: pd.concat([each.to_pandas()] * 2, axis=1)), "several columns of one"),
+    "no call at all": (
+        fitting(weeks=lambda each: each.with_columns(action=pl.lit(0))),
+        "Nobody in trajectories was called in a step after which.* Add the calls that were made",
+    ),
+    "nothing observed": (
+        lambda: aw.OutreachPlanner().fit(people().drop("id"), never_observed()),
+        "Nobody in trajectories was observed in two steps in a row",
+    ),
+    "no budget": (fitting(parameters={"budget_share": 0.0}), "budget_share must be above 0 and at most 1, not 0"),
     "an unknown feature": (fitting(parameters={"numeric": ["height"]}), "no column 'height'"),
     "a number for names": (fitting(parameters={"categorical": 5}), "categorical must be a list of columns, not 5"),
     "a number for a name": (fitting(parameters={"id_column": 5}), "id_column must be the name of a column, not 5"),

@@ -1,5 +1,6 @@
 """A list without outcomes would be repeated: the next plan, the check and the report say so, and no byte changes."""
 
+import io
 import json
 import shutil
 
@@ -8,10 +9,11 @@ import pytest
 from typer.testing import CliRunner
 
 from armwise.cli import app
-from armwise.planning import check_programme, load_programme
+from armwise.planning import check_programme, last_list, load_programme
 from armwise.planning.files import safe_text
 from armwise.planning.last_list import LIST_WITHOUT_OUTCOMES
 from armwise.planning.weekly import prepare_plan
+from armwise.planning.workbook import to_workbook
 from tests.planning.quick import write_quick_programme
 
 
@@ -168,3 +170,13 @@ def test_whatever_lies_among_the_manifests_does_no_harm(planned, content):
     (path.parent / "manifests" / "odd.json").write_bytes(content)
     (path.parent / "manifests" / "folder.json").mkdir()
     assert warnings(path) == []
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".xlsx", ".parquet"])
+def test_a_list_from_before_gains_had_intervals_is_read(suffix):
+    old = {"rank": [1], "state": [0], "index": [0.5], "expected_gain": [0.5], "reason": ["not engaged"]}
+    table = pl.DataFrame({"id": ["0012"], **old})
+    stream = io.BytesIO()
+    table.write_parquet(stream)
+    content = {".csv": table.write_csv().encode(), ".xlsx": to_workbook(table, 4), ".parquet": stream.getvalue()}
+    assert last_list._read_ids(suffix, content[suffix]) == ["0012"]

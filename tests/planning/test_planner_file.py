@@ -24,6 +24,9 @@ CHOSEN = (
     *("num_states that is huge", "numeric that is huge", "a network of no end", "a network too wide"),
     *("an ensemble of ensembles", "levels without end", "minus three people", "rewards of NaN", "cuts beyond a float"),
     *("half a letter", "weights of objects", "weights of a terabyte", "weights by a call", "weights of NaN"),
+    *("version 1", "no gains", "gains of other states", "gains although there were no calls", "a gain that is NaN"),
+    *("a gain that is huge", "a covariance below 0", "an effect outside its interval", "a level that there is not"),
+    *("an effect in a state that there is not", "an effect in a state that is text", "confidence of 2"),
     *("compressed weights", "columns of another model", "weights twice"),
 )
 
@@ -89,6 +92,23 @@ def test_a_model_that_cannot_be_read_is_not_called_damaged(tmp_path, monkeypatch
     with pytest.raises(InvalidInputError, match=r"model.armwise cannot be read: Permission denied. Check") as caught:
         aw.OutreachPlanner.load(path)
     assert "damaged" not in str(caught.value)
+
+
+def test_an_older_planner_is_to_be_fitted_again(parts, tmp_path):
+    (tmp_path / "old").write_bytes(CRAFTED["version 1"](parts))
+    with pytest.raises(
+        InvalidInputError, match=r"of version 1, and this armwise reads version 2.*fit again: armwise fit"
+    ):
+        aw.OutreachPlanner.load(tmp_path / "old")
+
+
+def test_gains_come_back_to_the_last_digit(tmp_path):
+    for case in (small(), small(num_states=3)):
+        case.planner.save(tmp_path / "m")
+        ours, kept = case.planner.call_gains_, aw.OutreachPlanner.load(tmp_path / "m").call_gains_
+        for name in ("gains", "covariance", "levels"):
+            assert getattr(ours, name).tobytes() == getattr(kept, name).tobytes()
+        assert ours.effects == kept.effects
 
 
 def test_changed_pages_are_refused_or_plan(parts, tmp_path):

@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 from armwise.cli import app
 from armwise.errors import ExitCode, InvalidInputError
 from armwise.planning import (
-    OutreachPlanner,
     assess_programme,
     load_programme,
     plan_programme,
@@ -23,8 +22,9 @@ from armwise.planning import (
 from armwise.planning import tables as tables_module
 from armwise.planning.manifest import compare, find_manifest
 from armwise.planning.weekly import write_plan
+from tests.planning.backtests import record_fits
 from tests.planning.quick import quick_programme
-from tests.planning.report.pages import make_assessment
+from tests.planning.report.pages import make_effects
 
 TABLES = ("beneficiaries", "engagement", "interventions")
 
@@ -67,18 +67,15 @@ def test_a_plan_names_what_was_read(programme, swapped):
 
 
 def test_a_report_names_what_was_read(programme, swapped, monkeypatch):
-    monkeypatch.setattr("armwise.planning.report.facts.make_forecast", lambda *_: None)
+    monkeypatch.setattr("armwise.planning.report.facts.estimate_effects", lambda *_: make_effects())
     monkeypatch.setattr("armwise.planning.report.write_page", lambda *_: "")
     facts = report_programme(programme).facts
     assert {name: each.sha256 for name, each in facts.manifest.inputs.items()} == swapped
 
 
 def test_an_evaluation_names_what_was_read(programme, swapped, monkeypatch):
-    monkeypatch.setattr(OutreachPlanner, "fit", lambda planner, *_, **__: planner)
-    monkeypatch.setattr(OutreachPlanner, "evaluate", lambda *_, **__: make_assessment().evaluation)
-    monkeypatch.setattr(OutreachPlanner, "predict_transitions", lambda *_: None)
-    monkeypatch.setattr("armwise.planning.assessment.compare_with_observed", lambda *_: ((), ()))
-    kept = assess_programme(programme)
+    record_fits(monkeypatch)
+    kept = assess_programme(programme, losses={})
     assert {name: each.sha256 for name, each in kept.inputs.items()} == {
         name: each for name, each in swapped.items() if name != "model"
     }

@@ -8,7 +8,6 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
 from typer.testing import CliRunner
@@ -16,15 +15,10 @@ from typer.testing import CliRunner
 from armwise.cli import app
 from armwise.data import Encoder
 from armwise.errors import ExitCode, InvalidInputError
-from armwise.planning import (
-    Evaluation,
-    OutreachPlanner,
-    PolicyQuality,
-    evaluate_programme,
-    init_programme,
-    load_programme,
-)
+from armwise.planning import OutreachPlanner, init_programme, load_programme
+from armwise.planning.call_list import COLUMNS
 from armwise.planning.weekly import ID, check_same_features
+from tests.planning.backtests import record_fits
 from tests.planning.small import write_programme
 
 # One thread, as in a small machine; and a plain terminal.
@@ -68,7 +62,7 @@ def test_a_plan_keeps_to_the_programmes_rules(programme):
     assert "called recently" in result.stderr
     assert f"Next: armwise explain {programme} " in result.stderr
     calls = pl.read_csv(programme.parent / "call-list.csv", infer_schema=False)
-    assert calls.columns == ["id", "rank", "group", "state", "index", "expected_gain", "reason"]
+    assert calls.columns == list(COLUMNS)
     assert calls["group"].value_counts()["count"].to_list() == [4, 4, 4]
     data = load_programme(programme)
     may = dict(zip(data.ids, data.exclusions.is_null(), strict=True))
@@ -91,7 +85,7 @@ def test_the_same_bytes_whatever_the_rows_and_the_threads(programme, tmp_path):
 def test_a_dry_run_prints_the_list_and_writes_nothing(programme):
     before = sorted(programme.parent.iterdir())
     result = run("plan", programme, "--dry-run")
-    assert result.stdout.startswith("id,rank,group,state,index,expected_gain,reason\n")
+    assert result.stdout.startswith(",".join(COLUMNS) + "\n")
     assert result.stdout.count("\n") == 13
     assert sorted(programme.parent.iterdir()) == before
 
@@ -174,34 +168,49 @@ def test_a_list_that_cannot_be_written(programme):
     assert run("plan", programme, "--output", programme.parent / "list.pdf").exit_code == ExitCode.INVALID_INPUT
 
 
-def test_evaluation_is_on_people_held_back(learned, monkeypatch):
-    seen = {}
-    result = Evaluation((PolicyQuality("armwise", 0.5, 0.1, 2.0, 1.0),), 5, 12, 1, 100)
+def test_evaluation_is_of_everyone_with_the_programmes_own_budget(learned, monkeypatch):
+    seen, original = {}, OutreachPlanner.backtest
 
-    def fit(planner, people, trajectories, **_):
-        seen["fit"] = people, trajectories
-        return planner
+    def backtest(planner, people, trajectories, **options):
+        seen.update(planner=planner, people=people, trajectories=trajectories, **options)
+        return original(planner, people, trajectories, **options)
 
-    def evaluate(planner, people, trajectories, **_):
-        seen["evaluate"] = people, trajectories
-        return result
-
-    monkeypatch.setattr(OutreachPlanner, "fit", fit)
-    monkeypatch.setattr(OutreachPlanner, "evaluate", evaluate)
-    assert evaluate_programme(learned) is result
+    record_fits(monkeypatch)
+    monkeypatch.setattr(OutreachPlanner, "backtest", backtest)
+    result = run("evaluate", learned)
+    assert result.exit_code == ExitCode.OK, result.output
     data = load_programme(learned)
-    ids = {name: set(people[ID]) for name, (people, _) in seen.items()}
-    assert len(ids["evaluate"]) == 60
-    assert ids["fit"] | ids["evaluate"] == set(data.ids)
-    assert not ids["fit"] & ids["evaluate"]
-    rows = {identity: row for row, identity in enumerate(data.ids)}
-    for people, trajectories in seen.values():
-        mine = [rows[identity] for identity in people[ID]]
-        assert (trajectories.states == data.trajectories.states[np.array(mine)]).all()
-    assert "armwise" in run("evaluate", learned).stdout
+    assert seen["people"][ID].to_list() == data.ids.to_list()
+    assert (seen["trajectories"].states == data.trajectories.states).all()
+    assert seen["planner"].budget_share == 12 / 300
+    assert seen["losses"] == {}
+    assert (seen["groups"]["district"] == data.groups.to_numpy()).all()
+    assert "Backtest: learning 6 times" in result.stderr
+    assert f"armwise evaluate {learned} --for-report" in result.stderr
+    assert not (learned.parent / "evaluation.json").exists()
+    parts = [
+        "Did calls help?",
+        "whom to call",
+        "armwise is not shown to be better than",
+        "Predictions",
+        "no rule could",
+    ]
+    assert [result.stdout.index(part) for part in parts] == sorted(result.stdout.index(part) for part in parts)
     answer = json.loads(run("evaluate", learned, "--json").stdout)
-    assert answer["policies"][0]["quality"] == 0.5
-    assert answer["num_cohorts"] == 5
+    assert [each["name"] for each in answer["ways"]][:2] == ["armwise", "never"]
+    assert answer["effects"]["overall"]["num_calls"] > 20
+
+
+def test_evaluation_that_is_not_possible_is_said_in_one_line(learned, tmp_path):
+    for file in learned.parent.iterdir():
+        if file.is_file():
+            (tmp_path / file.name).write_bytes(file.read_bytes())
+    (tmp_path / "interventions.csv").write_text("id,date,status\n")
+    result = run("evaluate", tmp_path / "programme.toml")
+    assert result.exit_code == ExitCode.INVALID_INPUT
+    assert "make some by lot" in result.stderr
+    assert result.stdout == ""
+    assert len(result.stderr.splitlines()) == 1
 
 
 def killed(command, seconds):

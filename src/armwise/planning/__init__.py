@@ -1,6 +1,8 @@
 """The weekly job: from a programme's own files to a call list."""
 
-from armwise.planning.assessment import ASSESSMENT_FILE, Assessment, LossQuality, assess_programme, read_assessment
+from armwise.planning.assessment import ASSESSMENT_FILE, Assessment, read_assessment
+from armwise.planning.assessment_text import write_text
+from armwise.planning.backtesting import assess_programme, losses_to_compare
 from armwise.planning.call_list import Explanation, Plan, PlanSummary
 from armwise.planning.check import DataQuality, ProgrammeData, check_programme, examine_programme, load_programme
 from armwise.planning.demo import Demo, run_demo
@@ -16,7 +18,6 @@ from armwise.planning.rules import CallRules
 from armwise.planning.sample import init_programme
 from armwise.planning.weekly import (
     ProgrammePlan,
-    evaluate_programme,
     fit_programme,
     plan_programme,
     verify_plan,
@@ -34,7 +35,6 @@ __all__ = [
     "Evaluation",
     "Explanation",
     "Finding",
-    "LossQuality",
     "Manifest",
     "NeverCall",
     "OutreachPlanner",
@@ -50,11 +50,11 @@ __all__ = [
     "Verification",
     "assess_programme",
     "check_programme",
-    "evaluate_programme",
     "examine_programme",
     "fit_programme",
     "init_programme",
     "load_programme",
+    "losses_to_compare",
     "plan_programme",
     "read_assessment",
     "read_programme",
@@ -64,4 +64,5 @@ __all__ = [
     "spreadsheet_safe",
     "verify_plan",
     "write_plan",
+    "write_text",
 ]

@@ -1,71 +1,62 @@
-"""An evaluation to keep: ways to choose whom to call, losses to learn by, and predictions against what happened."""
+"""An evaluation to keep: what past calls did, how lists would have done, and predictions against what happened."""
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
-from armwise.data import transition_counts
 from armwise.errors import InvalidInputError
-from armwise.losses import DecDFL, Loss, MeanSquaredError
-from armwise.mixtures import EntropyMixture
-from armwise.planning.calibration import Bin, compare_with_observed
-from armwise.planning.check import load_programme
+from armwise.evaluation.effects import CallEffect, CallEffects
+from armwise.evaluation.prediction import PredictionQuality
+from armwise.evaluation.resampling import Estimate
+from armwise.planner.backtest import WayJudged
+from armwise.planning.calibration import Bin
 from armwise.planning.inputs import Input
 from armwise.planning.intervals import Share
-from armwise.planning.judging import Evaluation, PolicyQuality
-from armwise.planning.programme import PathLike
-from armwise.planning.weekly import hold_back, make_planner
 from armwise.reading import read_file
-from armwise.training import TrainConfig
-from armwise.training.recipe import TEMPERATURE
 
-FORMAT, VERSION = "armwise-evaluation", 2
+FORMAT, VERSION = "armwise-evaluation", 3
 ASSESSMENT_FILE = "evaluation.json"
-RECOMMENDED = "recommended recipe"
-
-
-def losses_to_compare() -> dict[str, Loss | None]:
-    """What a model can learn by: accuracy alone, decisions alone, and the recommended recipe, which is no one loss."""
-    return {
-        "accuracy (MSE)": MeanSquaredError(),
-        "decisions (Fast DEC-DFL)": DecDFL(EntropyMixture(TEMPERATURE)),
-        RECOMMENDED: None,
-    }
-
-
-class LossQuality(NamedTuple):
-    """How good the calls are that a model learned by one loss leads to; as in ``PolicyQuality``."""
-
-    loss: str
-    quality: float
-    standard_error: float
-    gain: float
+# The error of the estimates is far larger, and rounding errors of other machines are far smaller.
+DIGITS = 7
 
 
 @dataclass(frozen=True)
 class Assessment:
-    """What ``armwise evaluate --for-report`` keeps; numbers about everyone together, nothing of anybody.
+    """What ``armwise evaluate`` finds; numbers about everyone together, nothing of anybody.
 
     Attributes:
         inputs: the settings and tables it was made from, by what they are.
-        num_people: held back and judged on.
-        evaluation: ways to choose whom to call.
-        losses: what to learn by, each judged on the same people.
-        left_alone: predictions against what happened to those left alone.
+        num_people: whose past weeks were used.
+        effects: what past calls did.
+        ways: armwise first, then what else it can learn by, then the rules of thumb.
+        predictions: how well the next state was predicted for people left alone.
+        left_alone: predictions against what happened to those left alone, in weeks and for people not learned from.
         called: and to those called.
+        num_states: of engagement.
+        origins: the steps up to which planners learned.
+        num_judged: decisions on which lists were judged.
+        num_calls: calls among them.
+        budget_share: calls per person and step.
+        bound: the most that 100 calls of any rule could gain, if the estimated behaviour were right; none where there
+            are too many states to compute it.
     """
 
     inputs: Mapping[str, Input]
     num_people: int
-    evaluation: Evaluation
-    losses: tuple[LossQuality, ...]
+    effects: CallEffects
+    ways: tuple[WayJudged, ...]
+    predictions: tuple[PredictionQuality, ...]
     left_alone: tuple[Bin, ...]
     called: tuple[Bin, ...]
+    num_states: int
+    origins: tuple[int, ...]
+    num_judged: int
+    num_calls: int
+    budget_share: float
+    bound: float | None
 
     def to_json(self) -> str:
         """As a page of JSON; the same files give the same bytes."""
@@ -74,64 +65,19 @@ class Assessment:
             "version": VERSION,
             "inputs": {name: each._asdict() for name, each in self.inputs.items()},
             "num_people": self.num_people,
-            "evaluation": {
-                **self.evaluation._asdict(),
-                "policies": [each._asdict() for each in self.evaluation.policies],
-            },
-            "losses": [each._asdict() for each in self.losses],
-            "left_alone": [_bin_as_dict(each) for each in self.left_alone],
-            "called": [_bin_as_dict(each) for each in self.called],
+            "effects": _effects_as_dict(self.effects),
+            "ways": [_as_dict(each) for each in self.ways],
+            "predictions": [_as_dict(each) for each in self.predictions],
+            "left_alone": [_as_dict(each) for each in self.left_alone],
+            "called": [_as_dict(each) for each in self.called],
+            "num_states": self.num_states,
+            "origins": list(self.origins),
+            "num_judged": self.num_judged,
+            "num_calls": self.num_calls,
+            "budget_share": self.budget_share,
+            "bound": self.bound,
         }
-        return json.dumps(_without_nan(page), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-    def table_of_losses(self) -> str:
-        """The losses for a terminal."""
-        lines = [f"{'learned by':28}  quality         gain per 100 people"]
-        lines += [
-            f"{each.loss:28} {each.quality:6.3f} ± {each.standard_error:.3f}  {each.gain:19.2f}" for each in self.losses
-        ]
-        return "\n".join(lines)
-
-
-def assess_programme(
-    path: PathLike,
-    *,
-    seed: int = 0,
-    kind: str = "linear",
-    num_trajectories: int = 1000,
-    despite_outage: bool = False,
-    progress: bool | None = False,
-    config: TrainConfig | None = None,
-    losses: Mapping[str, Loss | None] | None = None,
-    started: Callable[[str], None] | None = None,
-) -> Assessment:
-    """Learn from four fifths of the people by each loss, and judge each on the others, as ``evaluate_programme`` does.
-
-    Args:
-        path: of ``programme.toml``.
-        seed: decides who is held back.
-        kind: of model.
-        num_trajectories: simulated runs of each cohort.
-        despite_outage: whether to go on if the last step was hardly observed.
-        progress: whether to show a bar on stderr; None shows it on a terminal.
-        config: how to train; by default as recommended.
-        losses: by default those of ``losses_to_compare``; the last one is also judged beside other ways to choose.
-        started: called with the name of each loss before it is learned by.
-    """
-    data = load_programme(path, despite_outage=despite_outage)
-    rest, test = hold_back(data, seed)
-    counts = np.asarray(transition_counts(test.trajectories))
-    results = []
-    for name, loss in (losses_to_compare() if losses is None else losses).items():
-        if started is not None:
-            started(name)
-        planner = make_planner(data, seed, kind)
-        planner.set_params(loss=loss, config=config)
-        evaluation = planner.fit(*rest, progress=progress).evaluate(*test, num_trajectories=num_trajectories)
-        own = evaluation.policies[0]
-        results.append(LossQuality(name, own.quality, own.standard_error, own.gain))
-    bins = compare_with_observed(planner.predict_transitions(test.table), counts)
-    return Assessment(data.inputs, len(test.table), evaluation, tuple(results), *bins)
+        return json.dumps(_plain(page), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read_assessment(path: Path) -> Assessment | None:
@@ -154,33 +100,75 @@ def read_assessment(path: Path) -> Assessment | None:
 
 
 def _from_page(page: dict[str, Any]) -> Assessment:
-    policies = tuple(PolicyQuality(**_with_nan(each)) for each in page["evaluation"]["policies"])
     return Assessment(
         inputs={name: Input(**each) for name, each in page["inputs"].items()},
         num_people=int(page["num_people"]),
-        evaluation=Evaluation(**{**page["evaluation"], "policies": policies}),
-        losses=tuple(LossQuality(**_with_nan(each)) for each in page["losses"]),
-        left_alone=tuple(_bin_from_dict(each) for each in page["left_alone"]),
-        called=tuple(_bin_from_dict(each) for each in page["called"]),
+        effects=_effects_from_dict(page["effects"]),
+        ways=tuple(_way(each) for each in page["ways"]),
+        predictions=tuple(_prediction(each) for each in page["predictions"]),
+        left_alone=tuple(_bin(each) for each in page["left_alone"]),
+        called=tuple(_bin(each) for each in page["called"]),
+        num_states=int(page["num_states"]),
+        origins=tuple(int(each) for each in page["origins"]),
+        num_judged=int(page["num_judged"]),
+        num_calls=int(page["num_calls"]),
+        budget_share=float(page["budget_share"]),
+        bound=None if page["bound"] is None else float(page["bound"]),
     )
 
 
-def _bin_as_dict(each: Bin) -> dict[str, Any]:
-    return {"predicted": each.predicted, "observed": each.observed._asdict(), "number": each.number}
+def _as_dict(record: Any) -> dict[str, Any]:
+    """A named tuple of numbers, text and such tuples."""
+    return {name: _as_dict(each) if hasattr(each, "_asdict") else each for name, each in record._asdict().items()}
 
 
-def _bin_from_dict(page: dict[str, Any]) -> Bin:
-    return Bin(float(page["predicted"]), Share(**page["observed"]), int(page["number"]))
+def _way(page: dict[str, Any]) -> WayJudged:
+    return WayJudged(str(page["name"]), _estimate(page["gain"]), _estimate(page["lead"]))
 
 
-def _without_nan(value: Any) -> Any:
-    """NaN, which JSON does not know, as null."""
+def _prediction(page: dict[str, Any]) -> PredictionQuality:
+    return PredictionQuality(str(page["name"]), _estimate(page["log_loss"]), _estimate(page["lead"]))
+
+
+def _bin(page: dict[str, Any]) -> Bin:
+    return Bin(float(page["predicted"]), Share(*_estimate(page["observed"])), int(page["number"]))
+
+
+def _estimate(page: dict[str, Any]) -> Estimate:
+    """A figure with its interval; null is NaN."""
+    return Estimate(*(math.nan if page[name] is None else float(page[name]) for name in Estimate._fields))
+
+
+def _effects_as_dict(effects: CallEffects) -> dict[str, Any]:
+    return {
+        "overall": _as_dict(effects.overall),
+        "by_state": [_as_dict(each) for each in effects.by_state],
+        "by_group": {name: [_as_dict(each) for each in groups] for name, groups in effects.by_group.items()},
+        "comparable": effects.comparable,
+        "level": effects.level,
+    }
+
+
+def _effects_from_dict(page: dict[str, Any]) -> CallEffects:
+    return CallEffects(
+        _effect(page["overall"]),
+        tuple(_effect(each) for each in page["by_state"]),
+        {name: tuple(_effect(each) for each in groups) for name, groups in page["by_group"].items()},
+        float(page["comparable"]),
+        float(page["level"]),
+    )
+
+
+def _effect(page: dict[str, Any]) -> CallEffect:
+    return CallEffect(str(page["name"]), int(page["num_calls"]), _estimate(page["effect"]))
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of ``DIGITS`` digits; NaN, which JSON does not know, as null."""
     if isinstance(value, dict):
-        return {name: _without_nan(each) for name, each in value.items()}
+        return {name: _plain(each) for name, each in value.items()}
     if isinstance(value, list):
-        return [_without_nan(each) for each in value]
-    return None if isinstance(value, float) and math.isnan(value) else value
-
-
-def _with_nan(page: dict[str, Any]) -> dict[str, Any]:
-    return {name: math.nan if value is None else value for name, value in page.items()}
+        return [_plain(each) for each in value]
+    if isinstance(value, float):
+        return None if math.isnan(value) else float(f"{value:.{DIGITS}g}")
+    return value

@@ -3,8 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Bool, Float
 
+from armwise.evaluation.decisions import Decisions
 from armwise.planning.intervals import Share, wilson
 
 NUM_BINS = 10
@@ -27,47 +28,36 @@ class Bin(NamedTuple):
 
 
 def compare_with_observed(
-    predicted: Float[np.ndarray, "people states 2 states"], counts: Int[np.ndarray, "people states 2 states"]
+    expected: Float[np.ndarray, "people steps"], decisions: Decisions
 ) -> tuple[tuple[Bin, ...], tuple[Bin, ...]]:
     """Predictions beside frequencies, for those left alone and for those called.
 
     Args:
-        predicted: each person's predicted transitions.
-        counts: how often each person was seen to make each transition; of people the model has not learned from.
+        expected: the predicted probability of not being in the lowest state after each decision, by a model that had
+            seen neither the person nor the step; NaN where nothing was predicted.
+        decisions: what was done, and what followed.
 
     Returns:
         Up to ``NUM_BINS`` bins of about equally many observations each, in the order of the predictions.
     """
-    chance, number = predicted[..., 1:].sum(axis=-1), counts.sum(axis=-1)
-    happened = counts[..., 1:].sum(axis=-1)
+    judged, happened = decisions.valid & ~np.isnan(expected), decisions.next_states > 0
     left_alone, called = (
-        _bins(chance[:, :, action].ravel(), number[:, :, action].ravel(), happened[:, :, action].ravel())
-        for action in (0, 1)
+        _bins(expected[rows], happened[rows]) for rows in (judged & (decisions.called == action) for action in (0, 1))
     )
     return left_alone, called
 
 
-def _bins(
-    chance: Float[np.ndarray, " cells"], number: Int[np.ndarray, " cells"], happened: Int[np.ndarray, " cells"]
-) -> tuple[Bin, ...]:
-    seen = number > 0
-    chance, number, happened = chance[seen], number[seen], happened[seen]
-    total = int(number.sum())
-    if not total:
+def _bins(chance: Float[np.ndarray, " cells"], happened: Bool[np.ndarray, " cells"]) -> tuple[Bin, ...]:
+    if not len(chance):
         return ()
-    num_bins = max(1, min(NUM_BINS, total // FEWEST_IN_BIN))
+    num_bins = max(1, min(NUM_BINS, len(chance) // FEWEST_IN_BIN))
     place = np.unique(chance, return_inverse=True)[1]
     # Equal predictions share a bin, whatever the order of people.
-    before = np.cumsum(np.bincount(place, weights=number)) - np.bincount(place, weights=number) / 2
-    which = np.minimum((before / total * num_bins).astype(int), num_bins - 1)[place]
-    return tuple(_bin(chance, number, happened, which == each) for each in np.unique(which))
+    number = np.bincount(place)
+    middle = np.cumsum(number) - number / 2
+    which = np.minimum((middle / len(chance) * num_bins).astype(int), num_bins - 1)[place]
+    return tuple(_bin(chance[which == each], happened[which == each]) for each in np.unique(which))
 
 
-def _bin(
-    chance: Float[np.ndarray, " cells"],
-    number: Int[np.ndarray, " cells"],
-    happened: Int[np.ndarray, " cells"],
-    here: Bool[np.ndarray, " cells"],
-) -> Bin:
-    whole = int(number[here].sum())
-    return Bin(float(np.average(chance[here], weights=number[here])), wilson(int(happened[here].sum()), whole), whole)
+def _bin(chance: Float[np.ndarray, " cells"], happened: Bool[np.ndarray, " cells"]) -> Bin:
+    return Bin(float(np.mean(np.sort(chance))), wilson(int(happened.sum()), len(chance)), len(chance))

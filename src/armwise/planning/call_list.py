@@ -9,6 +9,8 @@ from typing import Any
 import polars as pl
 
 from armwise.errors import InvalidInputError
+from armwise.evaluation.gain import NUM_STEPS
+from armwise.planning.evidence import BOTH, HELPED, HURT, NOTHING_KNOWN, Evidence
 from armwise.planning.files import spreadsheet_safe, without_hidden
 from armwise.planning.programme import PathLike
 from armwise.planning.rules import COOL_DOWN, FINISHED, MAX_CALLS, NEVER_CALL, NOT_ENROLLED, CallRules, why_not
@@ -32,7 +34,8 @@ class PlanSummary:
         excluded: for each reason, how many people it keeps from the list; each counts once, under the first of
             finished, not enrolled yet, never to be called, called recently, calls used up, too little known.
         unseen: for each feature, how many eligible people have a value that the model never learned from.
-        num_without_gain: on the list although no gain is expected of the call: there was budget left.
+        num_without_gain: on the list although calls to people in their state gained nothing, or less than nothing, by
+            the estimate.
     """
 
     num_people: int
@@ -51,7 +54,8 @@ class PlanSummary:
         lines += [f"  {number:,} {reason}" for reason, number in self.excluded.items()]
         lines += [f"  {number:,} with a value of {name!r} never seen before" for name, number in self.unseen.items()]
         if self.num_without_gain:
-            lines += [f"  {self.num_without_gain:,} on the list although no gain is expected of the call"]
+            calls = "past calls to people in the same state gained nothing, or did harm"
+            lines += [f"  {self.num_without_gain:,} on the list although {calls}"]
         return "\n".join(lines)
 
 
@@ -66,7 +70,9 @@ class Explanation:
         state: last observed; none if never.
         steps_since_observed: 1 if that was in the step before the planned one.
         index: what decides the order; none if a rule excludes her.
-        expected_gain: of calling her now; none if a rule excludes her.
+        expected_gain: what a call gains on average for people in the state she is probably in; none if a rule excludes
+            her, or if there were too few past calls to tell.
+        gain_low, gain_high: its 95 % interval.
         reasons: in words, one sentence each.
     """
 
@@ -77,6 +83,8 @@ class Explanation:
     steps_since_observed: int | None
     index: float | None
     expected_gain: float | None
+    gain_low: float | None
+    gain_high: float | None
     reasons: tuple[str, ...]
 
     def __str__(self) -> str:
@@ -95,15 +103,18 @@ class Plan:
     """Who is called in the planned step. Any library that reads Arrow tables can take it as one.
 
     Attributes:
-        calls: a table, the best first: id, rank, group (where people have groups), state, index, expected_gain, reason.
+        calls: a table, the best first: id, rank, group (where people have groups), state, index, expected_gain,
+            gain_low, gain_high, reason, evidence.
         summary: in numbers.
         rules: that it keeps to.
+        evidence: whether past calls helped, in a few words and in a sentence to read before the list.
     """
 
     calls: pl.DataFrame
     summary: PlanSummary
     rules: CallRules
     _standing: Standing
+    evidence: Evidence = NOTHING_KNOWN
 
     def __len__(self) -> int:
         return self.calls.height
@@ -120,7 +131,7 @@ class Plan:
         person = self._standing(str(identity))
         if not person.height:
             raise InvalidInputError(f"There is no person with the id {str(identity)!r}. Check it; zeros count.")
-        return explain(person, self.calls, self.rules)
+        return explain(person, self.calls, self.rules, self.evidence)
 
     def to_bytes(self, suffix: str = ".csv") -> bytes:
         """The list as a file.
@@ -144,12 +155,27 @@ class Plan:
         write_file(path, self.to_bytes(Path(path).suffix.lower()))
 
 
-def call_table(chosen: pl.DataFrame, rules: CallRules, num_states: int, *, has_groups: bool) -> pl.DataFrame:
+COLUMNS = (
+    "id",
+    "rank",
+    "group",
+    "state",
+    "index",
+    "expected_gain",
+    "gain_low",
+    "gain_high",
+    "reason",
+    "evidence",
+)
+
+
+def call_table(
+    chosen: pl.DataFrame, rules: CallRules, num_states: int, evidence: Evidence, *, has_groups: bool
+) -> pl.DataFrame:
     """The chosen people, in order, as a list to work from."""
-    columns = ["id", "rank", "group", "state", "index", "expected_gain", "reason"]
     ranked = chosen.with_columns(rank=pl.int_range(1, pl.len() + 1), expected_gain=pl.col("gain"))
-    ranked = ranked.with_columns(reason=_reason(rules, num_states))
-    return ranked.select(name for name in columns if name != "group" or has_groups)
+    ranked = ranked.with_columns(reason=_reason(rules, num_states, evidence), evidence=pl.lit(evidence.name))
+    return ranked.select(name for name in COLUMNS if name != "group" or has_groups)
 
 
 def state_word(state: int | None, num_states: int) -> str:
@@ -161,28 +187,45 @@ def state_word(state: int | None, num_states: int) -> str:
     return f"in state {state} of 0 to {num_states - 1}"
 
 
-def _reason(rules: CallRules, num_states: int) -> pl.Expr:
+def _reason(rules: CallRules, num_states: int, evidence: Evidence) -> pl.Expr:
     words = {state: state_word(state, num_states) for state in range(num_states)}
     seen = pl.col("state").replace_strict(words, default=state_word(None, num_states), return_dtype=pl.String)
     since, step = pl.col("since_observed"), rules.step_name
     ago = pl.when(since == 1).then(pl.format("last {}", pl.lit(step))).otherwise(pl.format(f"{{}} {step}s ago", since))
     when = pl.when(since.is_null()).then(seen).otherwise(pl.format("{} when last observed, {}", seen, ago))
-    gain = pl.col("gain").round(2)
-    expected = pl.when(pl.col("gain") > 0).then(pl.format(f"a call adds {{}} {step}s of engagement", gain))
-    return pl.format("{}; {}", when, expected.otherwise(pl.lit("no gain expected, but there is budget")))
+    return pl.format("{}; {}", when, _gain_words(step, evidence))
 
 
-def explain(person: pl.DataFrame, calls: pl.DataFrame, rules: CallRules) -> Explanation:
+def _gain_words(step: str, evidence: Evidence) -> pl.Expr:
+    """What calls gain, no more than is shown: past calls as a whole must show it, and so must the interval."""
+    low, high = pl.col("gain_low"), pl.col("gain_high")
+    gains = (low > 0) & pl.lit(evidence.name in (HELPED, BOTH))
+    harms = (high < 0) & pl.lit(evidence.name in (HURT, BOTH))
+    verb = pl.when(gains).then(pl.lit("gained")).when(harms).then(pl.lit("did harm:"))
+    numbers = [pl.col(name).cast(pl.Float64).round(2) + 0.0 for name in ("gain", "gain_low", "gain_high")]
+    said = pl.format(
+        f"past calls to people in such a state {{}} {{}} {step}s on average (95 %: {{}} to {{}})",
+        verb.otherwise(pl.lit("are not shown to gain:")),
+        *numbers,
+    )
+    unknown = pl.lit("too few past calls to tell what a call gains")
+    return pl.when(pl.col("gain").is_null()).then(unknown).otherwise(said)
+
+
+def explain(person: pl.DataFrame, calls: pl.DataFrame, rules: CallRules, evidence: Evidence) -> Explanation:
     """The explanation of one person, given where she stands and the list."""
     row = person.row(0, named=True)
     on_list = calls.filter(pl.col("id") == row["id"])
     excluded = [name for name, applies in why_not(rules).items() if person.select(applies).item()]
     if on_list.height:
-        reasons = [f"{on_list['reason'][0]}.".capitalize()]
+        reasons = [_as_sentence(on_list["reason"][0])]
     elif excluded:
         reasons = [_exclusion(name, row, rules) for name in excluded]
     else:
-        reasons = [_outranked(row, calls, rules)]
+        gain = person.select(_gain_words(rules.step_name, evidence)).item()
+        reasons = [_outranked(row, calls, rules), _as_sentence(gain)]
+    if not excluded:
+        reasons += _about_gains(row, rules.step_name, evidence)
     return Explanation(
         id=row["id"],
         group=row["group"],
@@ -191,8 +234,24 @@ def explain(person: pl.DataFrame, calls: pl.DataFrame, rules: CallRules) -> Expl
         steps_since_observed=row["since_observed"],
         index=row.get("index"),
         expected_gain=row.get("gain"),
+        gain_low=row.get("gain_low"),
+        gain_high=row.get("gain_high"),
         reasons=tuple(reasons),
     )
+
+
+def _as_sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."
+
+
+def _about_gains(row: dict[str, Any], step: str, evidence: Evidence) -> list[str]:
+    """What a gain is, and what past calls did where they were not simply of help."""
+    meaning = (
+        f"A gain is an average over people in the state that this person is probably in, in {step}s of engagement in "
+        f"the {NUM_STEPS} {step}s after one call, estimated from past calls; it is not known for this person alone."
+    )
+    told = [] if row["gain"] is None else [meaning]
+    return told if evidence.name == HELPED else [*told, evidence.sentence]
 
 
 def _exclusion(name: str, row: dict[str, Any], rules: CallRules) -> str:
@@ -233,6 +292,6 @@ def _outranked(row: dict[str, Any], calls: pl.DataFrame, rules: CallRules) -> st
     if row["index"] == lowest:
         return f"The index, {row['index']:.4g}, equals the lowest on {of_whom}; a lot decided between equals."
     return (
-        f"The index, {row['index']:.4g}, is below {lowest:.4g}, the lowest on {of_whom}: the "
-        f"{counted(rivals.height, 'call')} there {_are(rivals.height)} worth more."
+        f"The index, {row['index']:.4g}, is below {lowest:.4g}, the lowest on {of_whom}: by the model's predictions "
+        f"the {counted(rivals.height, 'call')} there {_are(rivals.height)} worth more."
     )

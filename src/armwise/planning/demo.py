@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from armwise.errors import OutputError
-from armwise.planning.assessment import ASSESSMENT_FILE, Assessment, assess_programme
+from armwise.planning.assessment import ASSESSMENT_FILE, Assessment
+from armwise.planning.backtesting import assess_programme
 from armwise.planning.check import load_programme
 from armwise.planning.programme import PathLike
+from armwise.planning.programme_file import read_programme
 from armwise.planning.report import REPORT_FILE, report_programme
 from armwise.planning.sample import sample_programme
 from armwise.planning.weekly import CALLS_FILE, MODEL_FILE, fit_programme, plan_programme, write_plan
@@ -16,11 +18,11 @@ from armwise.reading import read_file
 from armwise.text import counted
 from armwise.writing import write_file, write_folder
 
-NUM_PEOPLE, CALLS_PER_GROUP, NUM_TRAJECTORIES, NUM_STEPS = 1000, 14, 500, 6
+NUM_PEOPLE, CALLS_PER_GROUP, NUM_STEPS = 1000, 14, 6
 
 
 class Demo(NamedTuple):
-    """What the demonstration leaves: its files, all in one folder, and the comparison of losses."""
+    """What the demonstration leaves: its files, all in one folder, and the evaluation."""
 
     programme: Path
     call_list: Path
@@ -33,7 +35,6 @@ def run_demo(
     say: Callable[[str], None],
     *,
     num_people: int = NUM_PEOPLE,
-    num_trajectories: int = NUM_TRAJECTORIES,
     progress: bool | None = False,
 ) -> Demo:
     """Simulate a programme's files, then check, fit, evaluate, plan and report, as a data team would.
@@ -42,23 +43,21 @@ def run_demo(
         folder: new, or that of an earlier demonstration, whose results are then replaced.
         say: is told what happens, step by step.
         num_people: in the programme.
-        num_trajectories: simulated runs of each cohort in the evaluation.
         progress: whether to show bars on stderr; None shows them on a terminal.
     """
     target = Path(folder)
     step = _counter(say)
     step(f"simulating the files of a programme of {num_people:,} people, into {target}")
     path = _simulate_files(target, num_people)
+    say(f"    {read_programme(path).note}")
     step("checking them")
     quality = load_programme(path).quality
     calls = counted(quality.num_calls, "call")
     say(f"    {counted(quality.num_attempts, 'attempt')} and {calls} in {quality.num_steps} weeks; no errors")
     step("learning whom calls help")
     fit_programme(path, progress=progress).save(target / MODEL_FILE)
-    step("evaluating on people held back, by what a model can learn by")
-    assessment = assess_programme(
-        path, num_trajectories=num_trajectories, progress=progress, started=lambda loss: say(f"    {loss} …")
-    )
+    step("judging on past weeks, beside rules of thumb, by what a model can learn by")
+    assessment = assess_programme(path, progress=progress, started=lambda what: say(f"    {what}"))
     write_file(target / ASSESSMENT_FILE, assessment.to_json())
     step("planning the week's calls")
     planned = plan_programme(path)

@@ -24,6 +24,31 @@ def expected_time(num_people: int, cohort_size: int, max_cohorts: int, kind: str
     )
 
 
+# Of a backtest: to start, for the programs of each loss, and for each thousand people: each fit, and judging.
+_START_BACKTEST, _EACH_LOSS, _EACH_FIT, _JUDGING = 12.0, 5.0, 0.2, 1.3
+# refit_cheaply learns from 10,000 people at most, which is half of these.
+_MOST_IN_FITS = 20_000
+
+
+def expected_backtest_time(num_people: int, num_fits: int, num_losses: int, kind: str) -> str:
+    """A sentence on what a backtest does, and on the processor time that it will take.
+
+    Args:
+        num_people: in the programme; half of them are learned from at a time.
+        num_fits: how often planners learn.
+        num_losses: that they learn by.
+        kind: of model; only "linear" was measured.
+    """
+    fits = _EACH_FIT * num_fits * min(num_people, _MOST_IN_FITS) / 1000
+    seconds = _START_BACKTEST + _EACH_LOSS * num_losses + fits + _JUDGING * num_people / 1000
+    larger = "" if kind == "linear" else f" A model of kind {kind} takes longer."
+    return (
+        f"Backtest: learning {num_fits} times from the early steps of half of {num_people:,} people, and judging on "
+        f"the later steps of the others. About {_in_words(seconds)} of processor time, as measured on two "
+        f"cores.{larger}"
+    )
+
+
 def _in_words(seconds: float) -> str:
     """Rounded up: seconds to tens, and from two minutes on to whole minutes."""
     if seconds <= 120:

@@ -26,9 +26,11 @@ from armwise.data.long_table import COLUMNS
 from armwise.errors import InvalidInputError
 from armwise.losses import Loss
 from armwise.models import Linear, MultiLayerPerceptron, average_models
+from armwise.planning.cohort_shape import FEWEST_COHORTS, cohort_shape
 from armwise.planning.frames import LABELS, as_frame, as_series, as_text_ids, check_distinct
 from armwise.rmab import Problem
 from armwise.training import RECOMMENDED_CONFIG, History, TrainConfig, recommended_loss, train, train_recommended
+from armwise.training.recipe import train_averaged
 
 # Random splits on which the recipe tries its settings and whose models it averages: more are better and take longer.
 RECIPE_SPLITS = 5
@@ -38,11 +40,15 @@ MODELS = {"linear": None, "medium": (64, 2), "large": (500, 4)}
 
 
 class Examples(NamedTuple):
-    """People to learn from, in the order of their ids; without ids, rows are numbered, which tells nobody apart."""
+    """People to learn from, in the order of their ids; without ids, rows are numbered, which tells nobody apart.
+
+    ``order`` is the row of the table that each of them comes from.
+    """
 
     ids: pl.Series
     frame: pl.DataFrame
     trajectories: Trajectories
+    order: np.ndarray
     has_ids: bool = True
 
 
@@ -65,6 +71,7 @@ def read_examples(features: Any, trajectories: Any, ids: Any, id_column: Any, nu
         raise InvalidInputError("features has no rows. Check the file or the filter that it comes from.")
     if isinstance(trajectories, Trajectories):
         history = _in_rows(trajectories, frame.height)
+        _check_states(history)
     elif names is None:
         raise InvalidInputError(
             f"features has no column {id_column!r}, so that nobody can be found in the history. Add the column, or say "
@@ -78,7 +85,7 @@ def read_examples(features: Any, trajectories: Any, ids: Any, id_column: Any, nu
     check_distinct(known)
     order = known.arg_sort()
     history = jax.tree.map(lambda leaf: leaf[order.to_numpy()], history)
-    return Examples(known.gather(order), frame[order], history, has_ids=names is not None)
+    return Examples(known.gather(order), frame[order], history, order.to_numpy(), has_ids=names is not None)
 
 
 def _check_name(id_column: Any) -> str:
@@ -170,15 +177,30 @@ def make_material(
     counts = np.asarray(transition_counts(examples.trajectories))
     # To the pool, the others are one more person.
     everyone = counts if others is None else np.concatenate([counts, others[None]])
+    if not everyone[:, :, 1].any():
+        raise InvalidInputError(
+            "Nobody in trajectories was called in a step after which they were observed: action 1 was never seen, and "
+            "nothing can be learned of what calls achieve. Add the calls that were made."
+        )
+    everyone = np.concatenate([everyone, _calls_not_tried(everyone.sum(axis=0))[None]])
     transitions = np.asarray(estimate_transitions(everyone, prior_strength))[: len(counts)]
-    # Five cohorts at least, so that there is something to learn from and something to choose by.
-    size = max(1, min(cohort_size, len(examples.ids) // 5))
-    budget = max(1, round(budget_share * size))
-    people = partition(seed, features, transitions, counts, size, budget)
+    shape = cohort_shape(len(examples.ids), budget_share, cohort_size, max_cohorts)
+    people = partition(seed, features, transitions, counts, shape.size, shape.budget)
     initial = first_state_shares(examples.trajectories)
     # Who is with whom is random, so the first cohorts are as good as any.
-    cohorts = people.cohorts[:max_cohorts]
+    cohorts = people.cohorts[: shape.number]
     return Material(cohorts, Problem(discount=discount, initial=initial), counts.sum(axis=0))
+
+
+def _calls_not_tried(pool: np.ndarray) -> np.ndarray:
+    """Transitions for calls in states in which nobody was ever called: as if those calls did nothing.
+
+    Programmes that call only people who are disengaged have never called anyone who is engaged.
+    """
+    tried = pool[:, 1:].sum(axis=2, keepdims=True) > 0
+    assumed = np.zeros_like(pool)
+    assumed[:, 1:] = np.where(tried | ~tried.any(), 0, pool[:, :1])
+    return assumed
 
 
 class Fitted(NamedTuple):
@@ -199,18 +221,40 @@ def fit_model(
     validation_share: float,
     seed: int,
     progress: bool | None,
+    num_splits: int | None = None,
 ) -> Fitted:
-    """Train on some cohorts, choose by others, and make neutral what no one taught; without a loss, by the recipe."""
+    """Train on some cohorts, choose by others, and make neutral what no one taught; without a loss, by the recipe.
+
+    ``num_splits`` is the number of random splits whose models are averaged: by default 1 with a loss, and
+    ``RECIPE_SPLITS`` without. If it is given, the settings are by default the recommended ones, with a loss too.
+    """
     cohorts, problem, _ = material
     held_out = min(cohorts.num_cohorts - 1, max(1, round(validation_share * cohorts.num_cohorts)))
     sizes = (cohorts.num_cohorts - held_out, held_out, 0)
-    splits = [split_numbers(cohorts.num_cohorts, seed + number, *sizes) for number in range(RECIPE_SPLITS)]
+    number = (RECIPE_SPLITS if loss is None else 1) if num_splits is None else num_splits
+    splits = [split_numbers(cohorts.num_cohorts, seed + each, *sizes) for each in range(number)]
     key = jax.random.key(seed)
-    if loss is None and held_out:
-        return _fit_recommended(key, cohorts, problem, kind, config, splits, progress)
+    recommended = held_out and (loss is None or num_splits is not None)
+    usual = RECOMMENDED_CONFIG if recommended else TrainConfig()
+    settings = _long_enough(usual, cohorts.num_cohorts) if config is None else config
+    if held_out and (loss is None or number > 1):
+        return _fit_averaged(key, cohorts, problem, kind, loss, settings, splits, progress)
+    if not held_out:
+        # With a single cohort nobody is held back to measure a quality on: the training loss chooses the epoch.
+        settings = dataclasses.replace(settings, quality=None, select_by="loss")
     taught, validation = cohorts[splits[0].train], cohorts[splits[0].validation] if held_out else None
-    fitted = _fit_by_loss(key, taught, validation, problem, kind, loss, config, progress)
+    fitted = _fit_by_loss(key, taught, validation, problem, kind, loss, settings, progress)
     return fitted._replace(model=neutralise(fitted.model, taught.features))
+
+
+def _long_enough(config: TrainConfig, num_cohorts: int) -> TrainConfig:
+    """The settings with more epochs where there are few cohorts, and so few steps in each: as many steps as of five.
+
+    Of 300 people in a single cohort, 100 steps left the weights on their way.
+    """
+    longer = -(-FEWEST_COHORTS // num_cohorts)
+    patience = None if config.patience is None else config.patience * longer
+    return dataclasses.replace(config, num_epochs=config.num_epochs * longer, patience=patience)
 
 
 def _fit_by_loss(
@@ -220,40 +264,39 @@ def _fit_by_loss(
     problem: Problem,
     kind: Any,
     loss: Loss | None,
-    config: TrainConfig | None,
+    config: TrainConfig,
     progress: bool | None,
 ) -> Fitted:
     """One run; by the recipe's loss at its middle weight if there is no one to choose a weight by."""
     first, order = jax.random.split(key)
     model = make_model(kind, first, cohorts.features, cohorts.true_transitions.shape[-1])
     loss = recommended_loss() if loss is None else loss
-    config = TrainConfig() if config is None else config
     trained = train(order, cohorts, loss, model, config, problem=problem, validation=validation, progress=progress)
     return Fitted(trained.model, loss, config, trained.history, trained.best_epoch)
 
 
-def _fit_recommended(
+def _fit_averaged(
     key: PRNGKeyArray,
     cohorts: Cohorts,
     problem: Problem,
     kind: Any,
-    config: TrainConfig | None,
+    loss: Loss | None,
+    settings: TrainConfig,
     splits: list[SplitNumbers],
     progress: bool | None,
 ) -> Fitted:
-    num_states = cohorts.true_transitions.shape[-1]
-    settings = RECOMMENDED_CONFIG if config is None else config
+    """The average of the models of all splits, by one loss; without one, by the recipe's choice of loss and rate."""
     if settings.quality is None:
         settings = dataclasses.replace(settings, quality="joint", select_by="quality")
-    chosen = train_recommended(
-        key,
-        cohorts,
-        lambda key: make_model(kind, key, cohorts.features, num_states),
-        settings,
-        splits=splits,
-        problem=problem,
-        progress=progress,
-    )
+    options: dict[str, Any] = {"splits": splits, "problem": problem, "progress": progress}
+
+    def model(key: PRNGKeyArray) -> Any:
+        return make_model(kind, key, cohorts.features, cohorts.true_transitions.shape[-1])
+
+    if loss is None:
+        chosen = train_recommended(key, cohorts, model, settings, **options)
+    else:
+        chosen = train_averaged(key, cohorts, [loss], model, settings, **options)
     # Each member learned from its own split: a level that no one taught one of them may have been taught to another.
     members = [
         neutralise(chosen.runs.model(run), cohorts[splits[chosen.runs.setting.split[run]].train].features)

@@ -3,8 +3,6 @@
 import math
 from typing import NamedTuple
 
-from scipy.special import stdtrit
-
 # Whole numbers are numbers too.
 Number = float | int
 # 95 % of a normal distribution lies within so many standard deviations.
@@ -34,13 +32,3 @@ def wilson(part: Number, whole: Number) -> Share:
     low, high = ((middle + side * half) / (1 + square) for side in (-1, 1))
     # Rounding must not take the interval past the share itself.
     return Share(share, max(0.0, min(low, share)), min(1.0, max(high, share)))
-
-
-def errors_for_95(number: int) -> float:
-    """So many standard errors, on either side of an average of ``number`` values, hold 95 %: at least 2, more with few.
-
-    Example:
-        >>> round(errors_for_95(5), 2), errors_for_95(1000)
-        (2.78, 2.0)
-    """
-    return max(2.0, float(stdtrit(number - 1, 0.975))) if number > 1 else math.nan

@@ -1,29 +1,42 @@
 """From people and a model to a plan, a part of the people at a time."""
 
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
+from scipy.special import ndtri
 
 from armwise.data import Encoder
 from armwise.errors import ConvergenceError, InvalidInputError
+from armwise.evaluation.resampling import LEVEL
+from armwise.planner import CallGains
 from armwise.planning.call_list import Plan, PlanSummary, call_table
+from armwise.planning.evidence import Evidence
 from armwise.planning.frames import check_distinct
 from armwise.planning.population import Population
 from armwise.planning.rules import CallRules, check_groups, first_reason
-from armwise.planning.scoring import score
+from armwise.planning.scoring import Scores, score
 from armwise.planning.shortlist import Shortlist
 from armwise.rmab import Problem
 
-KEPT = ("id", "group", "state", "since_observed", "index", "gain")
+KEPT = ("id", "group", "state", "since_observed", "index", "gain", "gain_low", "gain_high")
+
+
+class Learned(NamedTuple):
+    """What a plan is made by: an encoder, a model, a problem, and what calls gain."""
+
+    encoder: Encoder
+    model: Any
+    problem: Problem
+    gains: CallGains
 
 
 class Planning:
-    """What a plan is made by: an encoder, a model, a problem; rules; and a seed for ties."""
+    """Makes plans by what was learned, rules, and a seed for ties."""
 
-    def __init__(self, encoder: Encoder, model: Any, problem: Problem, rules: CallRules, seed: int):
-        self._encoder, self._model, self._problem = encoder, model, problem
+    def __init__(self, learned: Learned, rules: CallRules, seed: int):
+        self._encoder, self._model, self._problem, self._gains = learned
         self._rules, self._seed = rules, seed
 
     def plan(self, people: Population, batch_size: int | None = None) -> Plan:
@@ -51,12 +64,12 @@ class Planning:
         features, unseen = self._encoder.transform(frame.filter(may))
         states = eligible["state"].fill_null(-1).to_numpy()
         gaps = (eligible["since_observed"].fill_null(1) - 1).to_numpy()
-        scores = score(self._model, self._problem, features, states, gaps)
+        scores = score(self._model, self._problem, self._gains, features, states, gaps)
         finite = np.isfinite(scores.index)
         if not finite.all():
             identity = eligible["id"][int(np.argmin(finite))]
             raise ConvergenceError(f"The model gives id {identity!r} no finite index. Fit it anew.")
-        return eligible.with_columns(index=pl.Series(scores.index), gain=pl.Series(scores.gain)), unseen
+        return eligible.with_columns(pl.Series("index", scores.index), *_gains(scores)), unseen
 
     def _finish(
         self,
@@ -79,7 +92,8 @@ class Planning:
             unseen={name: number for name, number in sorted(unseen.items()) if number},
             num_without_gain=int((chosen["gain"] <= 0).sum()),
         )
-        calls = call_table(chosen, self._rules, people.num_states, has_groups="group" in people.columns)
+        evidence = Evidence.of(self._gains.effects, self._rules.step_name, people.num_states)
+        calls = call_table(chosen, self._rules, people.num_states, evidence, has_groups="group" in people.columns)
 
         def standing(identity: str) -> pl.DataFrame:
             frame = people.find(identity)
@@ -87,7 +101,15 @@ class Planning:
             scored, _ = self._scored(frame, roster)
             return scored if scored.height else roster
 
-        return Plan(calls, summary, self._rules, standing)
+        return Plan(calls, summary, self._rules, standing, evidence)
+
+
+def _gains(scores: Scores) -> list[pl.Series]:
+    """The gain and its 95 % interval; nothing where there were too few calls to tell."""
+    half = float(ndtri(0.5 + LEVEL / 2)) * scores.gain_error
+    columns = {"gain": scores.gain, "gain_low": scores.gain - half, "gain_high": scores.gain + half}
+    # −0.0 and 0.0 are the same gain and must be the same text.
+    return [pl.Series(name, values + 0.0).fill_nan(None) for name, values in columns.items()]
 
 
 def _check_once_each(people: Population, hashes: list[np.ndarray]) -> None:

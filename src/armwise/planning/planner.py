@@ -1,5 +1,6 @@
 """OutreachPlanner: learn from a programme's history, then say whom to call, in scikit-learn's verbs."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -8,23 +9,32 @@ from armwise.data import Encoded, Encoder
 from armwise.data.checks import check_not_negative, check_share
 from armwise.data.encoding import choose_columns
 from armwise.errors import InvalidInputError, NotFittedError
+from armwise.evaluation.resampling import NUM_RESAMPLES
+from armwise.evaluation.simple_rules import RULES_OF_THUMB
 from armwise.losses import Loss
+from armwise.planner import Backtest, Fit, Predictions, estimate_call_gains, run_backtest
+from armwise.planner.past import ARMWISE, NUM_ORIGINS, until
 from armwise.planning.call_list import Plan
 from armwise.planning.fitting import Examples, Material, data_hash_parts, fit_model, make_material, read_examples
 from armwise.planning.frames import as_frame
 from armwise.planning.judging import Evaluation, judge
-from armwise.planning.making import Planning
+from armwise.planning.making import Learned, Planning
 from armwise.planning.overlap import hash_people, refuse_overlap, refuse_same_table
 from armwise.planning.parameters import Parameters
 from armwise.planning.personal import refuse_personal
 from armwise.planning.planner_file import SavedPlanner, read_content, read_planner, write_planner
 from armwise.planning.population import Population
 from armwise.planning.programme import PathLike
+from armwise.planning.refitting import refit_cheaply
 from armwise.planning.rules import CallRules
 from armwise.planning.scoring import predict, predict_indices
+from armwise.rmab import Problem
 from armwise.rmab.checks import check_count
 from armwise.training import SavedModel, TrainConfig
 from armwise.training.checkpoint import fingerprint
+
+# Epochs without a better validation loss, after which a backtest's planner has learned enough.
+PATIENCE = 20
 
 
 class OutreachPlanner(Parameters):
@@ -45,9 +55,11 @@ class OutreachPlanner(Parameters):
         config: a ``TrainConfig``; by default the recommended settings. The recipe tries its own learning rates.
         discount: weight of next week's engagement relative to this week's, in [0, 1).
         prior_strength: how many observations the pool of all people is worth in the estimate of one person's chain.
-        cohort_size: people who share a budget in training.
-        budget_share: calls per step and person, in training and evaluation.
-        max_cohorts: at most so many cohorts, drawn at random, are learned from or evaluated on.
+        cohort_size: about so many people share a budget in training; more, where one call takes more at this share.
+        budget_share: calls per step and person, in training and evaluation, above 0; cohorts keep to it exactly, up to
+            the rounding of their size to whole people.
+        max_cohorts: at most so many cohorts, drawn at random, are learned from or evaluated on. Larger cohorts are
+            fewer: ``max_cohorts * cohort_size`` people at most, or five cohorts.
         validation_share: of the cohorts, to choose the best epoch and setting by.
         num_states: by default as many as the history shows.
         num_bins: levels of a column of numbers.
@@ -61,6 +73,7 @@ class OutreachPlanner(Parameters):
         loss_, config_: by what and how; what the recipe chose, unless they were given.
         history_: losses by epoch, of the recipe's first model; not kept by ``save``.
         pool_: how often everyone together made each transition, ``[states, 2, states]``.
+        call_gains_: what one call gains in each state by what past calls did, with its error (``armwise.planner``).
         metrics_: how many people it learned from, the epoch that was kept, and its losses, of the recipe's first model.
 
     Example:
@@ -71,7 +84,7 @@ class OutreachPlanner(Parameters):
         >>> planner = OutreachPlanner(config=TrainConfig(num_epochs=2), cohort_size=12).fit(people, weeks)
         >>> plan = planner.plan(people, states=rng.integers(0, 2, 60), budget=3)
         >>> plan.calls.columns, len(plan)
-        (['id', 'rank', 'state', 'index', 'expected_gain', 'reason'], 3)
+        (['id', 'rank', 'state', 'index', 'expected_gain', 'gain_low', 'gain_high', 'reason', 'evidence'], 3)
         >>> plan.explain(plan.calls["id"][0]).rank
         1
     """
@@ -119,13 +132,21 @@ class OutreachPlanner(Parameters):
             InvalidInputError: if something in the tables or parameters cannot be right; also for a column in which most
                 people have a value that nobody else has, such as names, because the model would keep it.
         """
+        return self._learn(features, trajectories, ids, progress)
+
+    def _learn(
+        self, features: Any, trajectories: Any, ids: Any, progress: bool | None, num_splits: int | None = None
+    ) -> "OutreachPlanner":
+        """What ``fit`` does, on a number of splits."""
         self._check_parameters()
         examples = read_examples(features, trajectories, ids, self.id_column, self.num_states)
-        refuse_personal(examples.frame, *choose_columns(examples.frame, self.categorical, self.numeric))
+        if num_splits is None:
+            # A half of the people, in a backtest, has more values that nobody else has.
+            self._refuse_personal(examples)
         self.encoder_ = Encoder.fit(examples.frame, self.categorical, self.numeric, self.num_bins)
         material = self._material(examples)
         share = check_share("validation_share", self.validation_share)
-        trained = fit_model(material, self.loss, self.model, self.config, share, self._seed(), progress)
+        trained = fit_model(material, self.loss, self.model, self.config, share, self._seed(), progress, num_splits)
         self.model_, self.problem_ = trained.model, material.problem
         self.loss_, self.config_ = trained.loss, trained.config
         self.history_, self.pool_ = trained.history, material.pool
@@ -137,6 +158,9 @@ class OutreachPlanner(Parameters):
         }
         self.data_ = fingerprint(*data_hash_parts(examples, self.encoder_))
         self._learned_from = hash_people(examples.ids) if examples.has_ids else None
+        if num_splits is None:
+            # The many refits of a backtest predict only, and this takes seconds.
+            self.call_gains_ = estimate_call_gains(examples.trajectories, material.problem.rewards, self._seed())
         return self
 
     def predict_transitions(self, features: Any) -> np.ndarray:
@@ -175,7 +199,8 @@ class OutreachPlanner(Parameters):
 
         A person last seen some steps ago is in each state with the probability that her predicted chain, left alone,
         gives it; index and gain are averages over that. One never seen (which ``min_observed=0`` allows) is taken to
-        be as people are when first seen.
+        be as people are when first seen. The index, which orders the list, comes from the predicted chains. The gain
+        and its interval come from what past calls did to people in each state (``call_gains_``).
 
         Args:
             features: the people, with the columns learned from.
@@ -196,7 +221,7 @@ class OutreachPlanner(Parameters):
             step_name: what a step is called in reasons.
             batch_size: rows at a time; changes memory and time only.
         """
-        self._fitted()
+        self._complete()
         rules = CallRules.make(budget, group_budgets, cool_down, max_calls, min_observed, step_name)
         if rules.group_budgets and groups is None:
             raise InvalidInputError("group_budgets needs groups: say who belongs to which.")
@@ -214,15 +239,20 @@ class OutreachPlanner(Parameters):
             exclusion=exclusions,
         )
         size = None if batch_size is None else check_count("batch_size", batch_size, minimum=1)
-        return Planning(self.encoder_, self.model_, self.problem_, rules, self._seed()).plan(people, size)
+        learned = Learned(self.encoder_, self.model_, self.problem_, self.call_gains_)
+        return Planning(learned, rules, self._seed()).plan(people, size)
 
     def evaluate(
         self, features: Any, trajectories: Any, *, ids: Any = None, num_trajectories: Any = 1000
     ) -> Evaluation:
-        """What this planner's calls would be worth to these people, beside turns, lots and a risk score.
+        """The paper's way to judge: calls are simulated on chains estimated from a history and taken for the truth.
 
-        Their chains, estimated from their own history and from the pool of all people, those of ``fit`` included, are
-        taken for the truth. The people must be others than those of ``fit``, with whom the comparison would flatter:
+        Do not judge a programme by it; ``backtest`` does that. Each person's chain is estimated from few of her own
+        steps and from the pool of all people, those of ``fit`` included. So most of quality 1 is luck in these few
+        steps, which no planner can know: where calls do nothing, the gain is above 0 all the same. It compares losses
+        as the paper does, and is what ``score`` gives to scikit-learn.
+
+        The people must be others than those of ``fit``, with whom the comparison would flatter:
         ids that ``fit`` saw are refused. A planner that was loaded, or fitted without ids, can only tell the very same
         table.
 
@@ -269,12 +299,79 @@ class OutreachPlanner(Parameters):
         evaluation = self.evaluate(features, trajectories, ids=ids, num_trajectories=num_trajectories)
         return next(each.quality for each in evaluation.policies if each.policy == "armwise")
 
+    def backtest(
+        self,
+        features: Any,
+        trajectories: Any,
+        *,
+        ids: Any = None,
+        groups: Mapping[str, Any] | None = None,
+        losses: Mapping[str, Loss | None] | None = None,
+        num_origins: Any = NUM_ORIGINS,
+        num_resamples: Any = NUM_RESAMPLES,
+        advance: Callable[[], None] = lambda: None,
+    ) -> Backtest:
+        """How good lists made in this way would have been in past weeks, for people and weeks not learned from.
+
+        For several past steps t, a copy of this planner learns from half of the people, from the steps up to t, and
+        lists whom to call among the others in the steps after t. The copies learn by one run each
+        (``refit_cheaply``), by this planner's loss or, without one, by the recommended loss, and not by the whole
+        recipe, which would take too long. This planner need not be fitted and is not changed.
+
+        Args:
+            features: as in ``fit``.
+            trajectories: as in ``fit``.
+            ids: as in ``fit``.
+            groups: labels of the people, in the order of rows of ``features``: effects of calls are estimated by group.
+            losses: others to learn by, by name; each is judged beside this planner.
+            num_origins: past steps to plan from.
+            num_resamples: of people, for the intervals.
+            advance: called after each of the ``2 × (1 + losses) × origins`` fits, for a progress bar.
+        """
+        self._check_parameters()
+        examples = read_examples(features, trajectories, ids, self.id_column, self.num_states)
+        self._refuse_personal(examples)
+        rows = examples.order
+        taken = {ARMWISE, *RULES_OF_THUMB} & set(losses or {})
+        if taken:
+            raise InvalidInputError(f"losses has the name of another way: {', '.join(sorted(taken))}. Rename it.")
+        ways = {ARMWISE: self.loss, **(losses or {})}
+        return run_backtest(
+            examples.trajectories,
+            Problem(discount=self.discount, num_states=examples.trajectories.num_states),
+            {name: self._learner(examples, loss) for name, loss in ways.items()},
+            budget_share=check_share("budget_share", self.budget_share),
+            groups={name: _labels(name, each, len(rows))[rows] for name, each in (groups or {}).items()},
+            num_origins=check_count("num_origins", num_origins, minimum=1),
+            num_resamples=check_count("num_resamples", num_resamples, minimum=2),
+            seed=self._seed(),
+            advance=advance,
+        )
+
+    def _refuse_personal(self, examples: Examples) -> None:
+        refuse_personal(examples.frame, *choose_columns(examples.frame, self.categorical, self.numeric))
+
+    def _learner(self, examples: Examples, loss: Loss | None) -> Fit:
+        """Fits a copy of this planner to some people's early steps, and predicts others."""
+        copy = type(self)(**self.get_params())
+        # By quality, training fails where no call is worth making, as where calls hurt.
+        config = TrainConfig(patience=PATIENCE) if self.config is None else self.config
+        copy.set_params(loss=loss, config=config, num_states=examples.trajectories.num_states)
+
+        def fit(taught: np.ndarray, last_step: int, judged: np.ndarray) -> Predictions:
+            seen = until(examples.trajectories, last_step)[taught]
+            planner = refit_cheaply(copy, examples.frame[taught], seen)
+            others = examples.frame[judged]
+            return Predictions(planner.predict_transitions(others), planner.whittle_indices(others))
+
+        return fit
+
     def save(self, path: PathLike) -> None:
         """Write everything learned to one file, whole or not at all; it holds levels and weights, nobody's data."""
-        self._fitted()
+        self._complete()
         learned = (self.model_, self.problem_, self.loss_, self.config_)
         saved = SavedModel(*learned, self.encoder_.to_dict(), self.data_, self.metrics_)
-        write_planner(path, SavedPlanner(self.get_params(), saved, self.pool_))
+        write_planner(path, SavedPlanner(self.get_params(), saved, self.pool_, self.call_gains_))
 
     @classmethod
     def load(cls, path: PathLike) -> "OutreachPlanner":
@@ -289,14 +386,14 @@ class OutreachPlanner(Parameters):
             content: what ``save`` wrote.
             path: where it is from, for messages.
         """
-        parameters, saved, pool = read_planner(content, path)
+        parameters, saved, pool, gains = read_planner(content, path)
         if set(parameters) != set(cls._names()):
             raise InvalidInputError(f"{path} has other parameters than this armwise. Fit anew.")
         planner = cls(**parameters)
         planner.encoder_, planner.model_ = Encoder.from_dict(saved.features), saved.model
         planner.problem_, planner.data_ = saved.problem, saved.data
         planner.loss_, planner.config_ = saved.loss, saved.config
-        planner.metrics_, planner.pool_ = dict(saved.metrics), pool
+        planner.metrics_, planner.pool_, planner.call_gains_ = dict(saved.metrics), pool, gains
         return planner
 
     def _material(self, examples: Examples, others: np.ndarray | None = None) -> Material:
@@ -339,3 +436,18 @@ class OutreachPlanner(Parameters):
         if not self.__sklearn_is_fitted__():
             raise NotFittedError("This planner has learned nothing yet. Call fit, or load one that was saved.")
         return self
+
+    def _complete(self) -> None:
+        """Refuse planners that cannot say what a call gains."""
+        if not hasattr(self._fitted(), "call_gains_"):
+            raise NotFittedError("This planner was refitted to predict only. Call fit to plan with it or to save it.")
+
+
+def _labels(name: str, labels: Any, num_people: int) -> np.ndarray:
+    column = np.asarray(labels)
+    if column.shape != (num_people,):
+        raise InvalidInputError(
+            f"groups[{name!r}] must have one label for each of the {num_people} people, in the order of rows, not "
+            f"{labels!r:.60}."
+        )
+    return column

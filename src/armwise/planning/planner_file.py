@@ -15,6 +15,8 @@ from armwise.data.checks import check_not_negative, check_share
 from armwise.errors import InvalidInputError
 from armwise.losses import Loss
 from armwise.models import Ensemble
+from armwise.planner import CallGains
+from armwise.planning.gains_page import gains_from_json, gains_to_json
 from armwise.planning.programme import PathLike
 from armwise.rmab.problem import Problem
 from armwise.training import SavedModel, TrainConfig
@@ -24,22 +26,24 @@ from armwise.training.saving import WEIGHTS, pack_model, unpack_model
 from armwise.training.untrusted import naming, parse_json, read_limited, read_parts, shown
 from armwise.writing import write_file
 
-FORMAT, VERSION = "armwise-planner", 1
+FORMAT, VERSION = "armwise-planner", 2
 PAGE = "planner.json"
 
 
 class SavedPlanner(NamedTuple):
-    """What is kept of a planner: parameters; model, encoder, problem, loss and settings; everyone's counts."""
+    """What is kept: parameters; model, encoder, problem, loss and settings; everyone's counts; what calls gain."""
 
     parameters: dict[str, Any]
     saved: SavedModel
     pool: np.ndarray
+    gains: CallGains
 
 
 def write_planner(path: PathLike, planner: SavedPlanner) -> None:
     """Write the file; the same planner gives the same bytes."""
     page = {"format": FORMAT, "version": VERSION, "parameters": _to_json(planner.parameters)}
     page["pool"] = planner.pool.tolist()
+    page["gains"] = gains_to_json(planner.gains)
     parts = {PAGE: (json.dumps(page, indent=2, ensure_ascii=False) + "\n").encode(), **pack_model(planner.saved)}
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
@@ -77,7 +81,9 @@ def _parse(content: bytes) -> SavedPlanner:
     page = _page(parts[PAGE])
     saved = unpack_model(parts, "")
     with naming(PAGE):
-        planner = SavedPlanner(_from_json(page["parameters"]), saved, _pool(page["pool"], saved.problem.num_states))
+        states = saved.problem.num_states
+        pool, gains = _pool(page["pool"], states), gains_from_json(page["gains"], states)
+        planner = SavedPlanner(_from_json(page["parameters"]), saved, pool, gains)
     with naming(MODEL):
         _check_fits(saved)
     return planner
@@ -91,7 +97,7 @@ def _page(content: bytes) -> dict[str, Any]:
         raise InvalidInputError(
             f"{PAGE} is of version {shown(page.get('version'))}, and this armwise reads version {VERSION}."
         )
-    if set(page) != {"format", "version", "parameters", "pool"}:
+    if set(page) != {"format", "version", "parameters", "pool", "gains"}:
         raise InvalidInputError(f"{PAGE} has missing or unknown entries.")
     return page
 

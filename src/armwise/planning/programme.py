@@ -170,7 +170,7 @@ class Outage:
 
 @dataclass(frozen=True)
 class ProgrammeSettings:
-    """A checked ``programme.toml``."""
+    """A checked ``programme.toml``. Its note is what readers of the report must know first."""
 
     name: str
     path: Path
@@ -181,6 +181,7 @@ class ProgrammeSettings:
     budget: Budget
     rules: Rules
     outage: Outage
+    note: str | None = None
 
     @property
     def files(self) -> dict[str, Path]:

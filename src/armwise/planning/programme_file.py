@@ -45,6 +45,7 @@ class Draft(NamedTuple):
     budget: Budget
     rules: Rules
     outage: Outage
+    note: str | None
 
 
 def read_programme(path: PathLike) -> ProgrammeSettings:
@@ -65,7 +66,8 @@ def complete(draft: Draft) -> ProgrammeSettings | None:
     if draft.beneficiaries is None or draft.engagement is None or draft.interventions is None:
         return None
     tables = draft.beneficiaries, draft.engagement, draft.interventions
-    return ProgrammeSettings(draft.name, draft.path, draft.time, *tables, draft.budget, draft.rules, draft.outage)
+    budget, rules, outage = draft.budget, draft.rules, draft.outage
+    return ProgrammeSettings(draft.name, draft.path, draft.time, *tables, budget, rules, outage, draft.note)
 
 
 def draft_programme(path: Path, findings: Findings) -> Draft | None:
@@ -116,6 +118,7 @@ def _note_syntax(file: str, text: str, message: str, findings: Findings) -> None
 
 def _draft(top: Section, path: Path) -> Draft:
     name = top.text("name", path.resolve().parent.name or "programme") or "programme"
+    note = top.text("note")
     sections = {key: top.section(key) for key in ("beneficiaries", "engagement", "interventions")}
     by_week = sections["engagement"].has("week") and not sections["engagement"].has("date")
     for section in sections.values() if by_week else ():
@@ -127,7 +130,7 @@ def _draft(top: Section, path: Path) -> Draft:
         _interventions(sections["interventions"], path, by_week),
     )
     budget, rules, outage = _budget(top.section("budget")), _rules(top.section("rules")), _outage(top.section("outage"))
-    return Draft(name, path, time, *tables, budget, rules, outage)
+    return Draft(name, path, time, *tables, budget, rules, outage, note)
 
 
 def _time(section: Section, by_week: bool) -> Time:

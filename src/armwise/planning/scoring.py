@@ -1,4 +1,4 @@
-"""What a call to each person is worth now: the predicted chain, the state she is probably in, the index and the gain.
+"""What a call to each person is worth now: the state she is probably in, her index, and what calls in it gain.
 
 Every person is scored in a block of one fixed shape, by operations that never mix rows. So neither neighbours, nor the
 order of rows, nor the size of a batch can change a digit.
@@ -14,8 +14,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from armwise.data import Features
+from armwise.planner import CallGains
 from armwise.rmab import Problem, whittle_indices
-from armwise.rmab.elimination import LARGEST_WRITTEN_OUT, solve
 from armwise.training.engine import cast
 
 # People scored at a time: enough to keep two cores busy, few enough to pad small tables cheaply.
@@ -34,12 +34,14 @@ class Scores:
 
     Attributes:
         index: the Whittle index, averaged over the states that the person may be in; who is called goes by it.
-        gain: how much more reward (by default: weeks of engagement) one call now is expected to bring than none, if
-            nobody calls later; each later week counts ``discount`` times the one before.
+        gain: how much reward (by default: weeks of engagement) one call now gains in the 12 steps after it, by what
+            past calls did to people in the states that the person may be in; NaN if there were too few to tell.
+        gain_error: the standard error of the gain.
     """
 
     index: np.ndarray
     gain: np.ndarray
+    gain_error: np.ndarray
 
 
 def in_blocks(function: Any, features: Features, *columns: np.ndarray) -> list[np.ndarray]:
@@ -60,6 +62,7 @@ def _padded(rows: np.ndarray) -> Array:
 def score(
     model: Any,
     problem: Problem,
+    gains: CallGains,
     features: Features,
     states: Int[np.ndarray, " people"],
     gaps: Int[np.ndarray, " people"],
@@ -69,19 +72,21 @@ def score(
     Args:
         model: features to transitions.
         problem: rewards, discount and, for people never observed, first states.
+        gains: of a call in each state.
         features: of each person.
         states: last observed; −1 if never.
         gaps: steps since then in which the person was not observed; 0 if she was in the step before this.
     """
     model, problem = _in_one_precision(model, problem)
     gaps = np.minimum(gaps, LONGEST_GAP)
+    mean, covariance = (jnp.asarray(part, dtype=_dtype(model)) for part in (gains.gains, gains.covariance))
 
-    def of_block(block: Features, states: Array, gaps: Array) -> tuple[Array, Array]:
-        return _score_block(model, problem, _like(model, block), states, gaps)
+    def of_block(block: Features, states: Array, gaps: Array) -> tuple[PerPerson, ...]:
+        return _score_block(model, problem, mean, covariance, _like(model, block), states, gaps)
 
-    index, gain = in_blocks(of_block, features, states.astype(np.int32), gaps.astype(np.int32))
+    index, gain, error = in_blocks(of_block, features, states.astype(np.int32), gaps.astype(np.int32))
     # −0.0 and 0.0 are the same price and must be the same text.
-    return Scores(index + 0.0, gain + 0.0)
+    return Scores(index + 0.0, gain + 0.0, error)
 
 
 def predict(model: Any, features: Features) -> np.ndarray:
@@ -119,12 +124,19 @@ def _index_block(model: Any, problem: Problem, features: Features) -> PerState:
 
 @eqx.filter_jit
 def _score_block(
-    model: Any, problem: Problem, features: Features, states: Int[Array, " people"], gaps: Int[Array, " people"]
-) -> tuple[PerPerson, PerPerson]:
+    model: Any,
+    problem: Problem,
+    gains: Float[Array, " states"],
+    covariance: Float[Array, "states states"],
+    features: Features,
+    states: Int[Array, " people"],
+    gaps: Int[Array, " people"],
+) -> tuple[PerPerson, PerPerson, PerPerson]:
     transitions = model(features)
     belief = believe(transitions[:, :, 0], problem.initial, states, gaps)
-    indices, gains = whittle_indices(transitions, problem), call_gains(transitions, problem)
-    return jnp.sum(belief * indices, axis=1), jnp.sum(belief * gains, axis=1)
+    index = jnp.sum(belief * whittle_indices(transitions, problem), axis=1)
+    variance = jnp.sum(belief * jnp.sum(belief[:, None] * covariance[None], axis=2), axis=1)
+    return index, jnp.sum(belief * gains[None], axis=1), jnp.sqrt(jnp.maximum(variance, 0.0))
 
 
 def believe(
@@ -146,19 +158,3 @@ def believe(
         return jnp.where((step < unseen)[:, None], moved, belief)
 
     return jax.lax.fori_loop(0, jnp.max(unseen), move_on, belief)
-
-
-def call_gains(transitions: Transitions, problem: Problem) -> PerState:
-    """``γ (T¹ − T⁰) V`` by state, V the value of never being called again: what one call now brings in all."""
-    passive, num_states = transitions[:, :, 0], transitions.shape[1]
-    identity = jnp.eye(num_states, dtype=transitions.dtype)
-    system = identity[None] - problem.discount * passive
-    if num_states > LARGEST_WRITTEN_OUT:
-        rewards = jnp.broadcast_to(problem.rewards[None, :, None], (len(system), num_states, 1))
-        value = jnp.linalg.solve(system, rewards)[..., 0]
-    else:
-        right_side = [jnp.broadcast_to(reward, system.shape[:1]) for reward in problem.rewards]
-        rows = [[system[:, row, column] for column in range(num_states)] for row in range(num_states)]
-        value = jnp.stack(solve(rows, right_side), axis=1)
-    effect = transitions[:, :, 1] - transitions[:, :, 0]
-    return problem.discount * jnp.sum(effect * value[:, None, :], axis=2)

@@ -1,43 +1,33 @@
-"""The weekly job on a programme.toml: fit, evaluate, plan, explain, each one call."""
+"""The weekly job on a programme.toml: fit, plan, explain, each one call."""
 
 import dataclasses
 from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-import jax
 import numpy as np
 import polars as pl
 
-from armwise.data import Encoder, Trajectories
+from armwise.data import Encoder
 from armwise.data.columns import Numbers
 from armwise.errors import InvalidInputError
 from armwise.planning.call_list import Plan
 from armwise.planning.check import ProgrammeData, load_programme, load_with_findings
+from armwise.planning.cohort_shape import cohort_shape
 from armwise.planning.expected_time import expected_time
 from armwise.planning.findings import Report
 from armwise.planning.inputs import Input, refuse_inputs
-from armwise.planning.judging import Evaluation
 from armwise.planning.last_list import LIST_WITHOUT_OUTCOMES, add_repeats
 from armwise.planning.manifest import Manifest, Verification, compare, find_manifest, make_manifest
 from armwise.planning.planner import OutreachPlanner
 from armwise.planning.planner_file import read_content
 from armwise.planning.programme import PathLike, Time
-from armwise.planning.ties import tie_breaks
 from armwise.reading import read_file
 from armwise.writing import make_folder, write_file
 
 MODEL_FILE, CALLS_FILE = "model.armwise", "call-list.csv"
 # A name that no column of a programme has.
 ID = "armwise:id"
-TEST_SHARE = 0.2
-
-
-class People(NamedTuple):
-    """A table of people and their history, row i of both the same person."""
-
-    table: pl.DataFrame
-    trajectories: Trajectories
 
 
 class ProgrammePlan(NamedTuple):
@@ -92,51 +82,10 @@ def fit_programme(
     return planner.fit(table_of(data), data.trajectories, progress=progress)
 
 
-def evaluate_programme(
-    path: PathLike,
-    *,
-    seed: int = 0,
-    kind: str = "linear",
-    num_trajectories: int = 1000,
-    despite_outage: bool = False,
-    progress: bool | None = False,
-    started: Callable[[str], None] | None = None,
-) -> Evaluation:
-    """What planned calls would be worth: learn from four fifths of the people, judge on the others.
-
-    Args:
-        path: of ``programme.toml``.
-        seed: decides who is held back, by a hash of the ids.
-        kind: of model.
-        num_trajectories: simulated runs of each cohort.
-        despite_outage: whether to go on if the last step was hardly observed.
-        progress: whether to show a bar on stderr; None shows it on a terminal.
-        started: told how long it will take, before it starts.
-    """
-    data = load_programme(path, despite_outage=despite_outage)
-    rest, test = hold_back(data, seed)
-    planner = make_planner(data, seed, kind)
-    _announce(planner, round((1 - TEST_SHARE) * len(data.ids)), started)
-    planner.fit(*rest, progress=progress)
-    return planner.evaluate(*test, num_trajectories=num_trajectories)
-
-
 def _announce(planner: OutreachPlanner, num_people: int, started: Callable[[str], None] | None) -> None:
     if started is not None:
-        started(expected_time(num_people, planner.cohort_size, planner.max_cohorts, planner.model))
-
-
-def hold_back(data: ProgrammeData, seed: int) -> tuple[People, People]:
-    """Four fifths of the people to learn from, and the others to judge on; who is decided by a hash of the ids."""
-    table, order = table_of(data), np.argsort(tie_breaks(data.ids.to_list(), seed), kind="stable")
-    num_test = round(TEST_SHARE * len(order))
-    if not num_test:
-        raise InvalidInputError(f"{len(order)} people are too few to hold some back for an evaluation. It takes 5.")
-
-    def people(rows: np.ndarray) -> People:
-        return People(table[rows], jax.tree.map(lambda leaf: leaf[rows], data.trajectories))
-
-    return people(np.sort(order[num_test:])), people(np.sort(order[:num_test]))
+        shape = cohort_shape(num_people, planner.budget_share, planner.cohort_size, planner.max_cohorts)
+        started(expected_time(num_people, shape.size, shape.number, planner.model))
 
 
 def plan_programme(
@@ -219,6 +168,11 @@ def table_of(data: ProgrammeData) -> pl.DataFrame:
 def make_planner(data: ProgrammeData, seed: int, kind: str) -> OutreachPlanner:
     """A planner for a programme, yet to learn: its budget, its columns."""
     section, names = data.programme.beneficiaries, data.features.columns
+    if not data.programme.budget.total:
+        raise InvalidInputError(
+            f"[budget.per_group] in {data.programme.path} gives every group 0 calls, so that there is nothing to "
+            "learn. Give at least one group a call."
+        )
     share = min(1.0, data.programme.budget.total / max(1, int(data.taking_part.sum())))
     return OutreachPlanner(
         model=kind,

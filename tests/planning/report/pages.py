@@ -6,26 +6,40 @@ from functools import cache
 import numpy as np
 import polars as pl
 
+from armwise.evaluation.effects import CallEffect, CallEffects
+from armwise.evaluation.prediction import PredictionQuality
+from armwise.evaluation.resampling import Estimate
+from armwise.planner import WayJudged
 from armwise.planning import Finding, Report, init_programme
-from armwise.planning.assessment import Assessment, LossQuality
+from armwise.planning.assessment import Assessment
 from armwise.planning.calibration import Bin
 from armwise.planning.call_list import Plan, PlanSummary
 from armwise.planning.check import load_programme
 from armwise.planning.findings import Total
 from armwise.planning.inputs import Input
 from armwise.planning.intervals import wilson
-from armwise.planning.judging import Evaluation, PolicyQuality
 from armwise.planning.kinds import Severity
 from armwise.planning.manifest import Manifest
 from armwise.planning.report.closeness import Closeness
-from armwise.planning.report.effect import Effect
 from armwise.planning.report.equity import make_groupings
 from armwise.planning.report.facts import Facts, make_background
-from armwise.planning.report.forecast import Course, Forecast
+from armwise.planning.report.forecast import Promise
 from armwise.planning.rules import CallRules
 
 ATTACK = "<script>alert(1)</script>\"'&"
 LONG = "never to be called: a reason that is longer than a narrow chart has room for, and says little"
+
+
+def make_effects(overall=(0.2, 0.1, 0.3), away=(0.3, 0.15, 0.45), engaged=(0.1, -0.05, 0.25), **changes):
+    """Effects of past calls, for everyone and by state before the call; one group would run if it were not escaped."""
+    effects = CallEffects(
+        CallEffect("everyone", 60, Estimate(*overall)),
+        (CallEffect("state 0", 40, Estimate(*away)), CallEffect("state 1", 20, Estimate(*engaged))),
+        {"language": (CallEffect(ATTACK, 30, Estimate(0.1, 0.0, 0.2)), CallEffect("urdu", 3, Estimate(*[np.nan] * 3)))},
+        50.0,
+        0.95,
+    )
+    return dataclasses.replace(effects, **changes)
 
 
 @cache
@@ -33,24 +47,48 @@ def sample_data(folder):
     return load_programme(init_programme(folder / "sample")[0])
 
 
+def make_way(name, gain, lead=0.0, error=1.0):
+    """A way judged, with intervals of the same width on both sides."""
+    return WayJudged(name, Estimate(gain, gain - error, gain + error), Estimate(lead, lead - error, lead + error))
+
+
 def make_assessment(**changes):
-    policies = (
-        PolicyQuality("armwise", 0.5, 0.1, 2.0, 1.0, 0.0, 0.0),
-        PolicyQuality("random", 0.2, float("nan"), 1.0, 1.0),
-        PolicyQuality("least likely to engage", 0.48, 0.1, 1.9, 1.0, 0.1, 0.2),
-        PolicyQuality("disengaged first", 0.4, 0.1, 1.5, 1.0, 0.5, 0.1),
-        PolicyQuality("round robin", 0.6, 0.1, 2.5, 1.0, -0.5, 0.1),
-    )
+    nothing = Estimate(*[float("nan")] * 3)
     bins = (Bin(0.2, wilson(5, 30), 30), Bin(0.8, wilson(20, 25), 25))
     kept = Assessment(
         inputs={"settings": Input("programme.toml", "ab")},
         num_people=60,
-        evaluation=Evaluation(policies, 5, 12, 1, 100),
-        losses=(LossQuality("accuracy", 0.4, 0.1, 1.5), LossQuality("decisions", 0.5, 0.1, 2.0)),
+        effects=make_effects(),
+        ways=(
+            make_way("armwise", 20.0, error=4.0)._replace(lead=Estimate(0.0, 0.0, 0.0)),
+            make_way("accuracy (MSE)", 18.0, 2.0, 3.0),
+            WayJudged("never", Estimate(0.0, 0.0, 0.0), Estimate(20.0, 16.0, 24.0)),
+            make_way("random", 10.0, 10.0, 4.0),
+            make_way("round robin", 11.0, 9.0, 4.0),
+            make_way("disengaged first", 21.0, -1.0, 3.0),
+            make_way("population index", 26.0, -6.0, 3.0),
+            WayJudged("least likely to engage", nothing, nothing),
+        ),
+        predictions=(
+            PredictionQuality("armwise", Estimate(0.6, 0.58, 0.62), Estimate(0.0, 0.0, 0.0)),
+            PredictionQuality("population", Estimate(0.61, 0.59, 0.63), Estimate(0.01, -0.01, 0.03)),
+            PredictionQuality("own weeks", Estimate(0.5, 0.48, 0.52), Estimate(-0.1, -0.12, -0.08)),
+        ),
         left_alone=bins,
         called=(),
+        num_states=2,
+        origins=(3, 4, 5),
+        num_judged=240,
+        num_calls=30,
+        budget_share=0.05,
+        bound=40.0,
     )
     return dataclasses.replace(kept, **changes)
+
+
+def make_promise(listed=(30.0, 10.0, 50.0), lots=(20.0, 5.0, 35.0), lead=(10.0, -5.0, 25.0), num_calls=3):
+    """What the list brings, with intervals."""
+    return Promise(num_calls, Estimate(*listed), Estimate(*lots), Estimate(*lead))
 
 
 def make_facts(data, **changes):
@@ -64,6 +102,8 @@ def make_facts(data, **changes):
             "state": [0, 1, None],
             "index": [0.5, 0.4, 0.3],
             "expected_gain": [1.25, 0.5, 0.0],
+            "gain_low": [0.25, -0.5, -0.1],
+            "gain_high": [2.25, 1.5, 0.1],
             "reason": [f"{ATTACK}; a call adds 1.25 weeks", "engaged", "never observed"],
         }
     )
@@ -79,18 +119,7 @@ def make_facts(data, **changes):
         num_states=2,
         plan=Plan(calls, summary, CallRules(3), lambda identity: calls),
         manifest=Manifest({}, {"armwise": "0"}, 0, "the step from 2024-02-26", "c" * 64, {}),
-        forecast=Forecast(
-            tuple(
-                Course(name, tuple(np.linspace(0.5, end, 13)), gained, (gained - 1, gained + 1))
-                for name, end, gained in (
-                    ("calls by armwise", 0.6, 30.0),
-                    ("at random", 0.55, 10.0),
-                    ("no calls", 0.5, 0.0),
-                )
-            ),
-            200,
-            3,
-        ),
+        promise=make_promise(),
         groupings=make_groupings(data, names, 10),
         smallest_group=10,
         assessment=make_assessment(),
@@ -98,7 +127,7 @@ def make_facts(data, **changes):
         quality=quality,
         findings=Report((finding,), (Total("outage", Severity.WARNING, "f.csv", ATTACK, "What.", "Do this.", 1),)),
         num_learned_from=300,
-        effect=Effect(60, 0.2, 0.05),
+        effects=make_effects(),
         closeness=Closeness(200, 0, 1, 0.58, 0.2),
         background=make_background(data, calls),
     )
@@ -122,6 +151,8 @@ def make_full_list(data, num_calls=42):
             "state": rng.integers(0, 2, size),
             "index": np.linspace(0.6, 0.2, size),
             "expected_gain": np.linspace(0.7, 0.1, size),
+            "gain_low": np.linspace(0.4, -0.2, size),
+            "gain_high": np.linspace(1.0, 0.4, size),
             "reason": ["not shown"] * size,
         }
     )

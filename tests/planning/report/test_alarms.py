@@ -2,19 +2,20 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
+from armwise.evaluation.effects import CallEffect
+from armwise.evaluation.resampling import Estimate
 from armwise.planning import Report
 from armwise.planning.findings import Total
 from armwise.planning.intervals import wilson
-from armwise.planning.judging import PolicyQuality
 from armwise.planning.kinds import Severity
 from armwise.planning.report.alarms import find_alarms
 from armwise.planning.report.closeness import Closeness
-from armwise.planning.report.effect import Effect
 from armwise.planning.report.equity import Group, Grouping
 from armwise.planning.report.page import write_page
-from tests.planning.report.pages import make_assessment, make_facts, sample_data
+from tests.planning.report.pages import make_assessment, make_effects, make_facts, make_promise, make_way, sample_data
 
 
 @pytest.fixture(scope="module")
@@ -24,14 +25,12 @@ def quiet(tmp_path_factory):
     summary = dataclasses.replace(facts.plan.summary, unseen={}, num_without_gain=0, num_calls=30)
     plan = dataclasses.replace(facts.plan, summary=summary)
     quality = dataclasses.replace(facts.quality, outages=())
-    better = (PolicyQuality("armwise", 0.5, 0.1, 2.0, 1.0, 0, 0), PolicyQuality("random", 0.2, 0.1, 1, 1.0, 1, 0.2))
-    evaluation = facts.assessment.evaluation._replace(policies=better)
     return facts._replace(
         plan=plan,
         quality=quality,
         groupings=(),
         findings=Report((), ()),
-        assessment=make_assessment(evaluation=evaluation),
+        assessment=make_assessment(ways=(make_way("armwise", 20.0), make_way("random", 10.0, 10.0))),
     )
 
 
@@ -71,17 +70,37 @@ def test_a_group_without_calls_is_named_unless_nobody_of_it_may_be_called(quiet)
 
 
 @pytest.mark.parametrize(
-    ("effect", "words"),
+    ("effects", "words"),
     [
-        (Effect(200, 0.05, 0.03), "do not show that calls help"),
-        (Effect(200, -0.05, 0.03), "do not show that calls help"),
-        (Effect(200, -0.1, 0.03), "After calls, fewer people were engaged"),
-        (Effect(19, 0.5, 0.03), "too few past calls"),
-        (Effect(0, float("nan"), float("nan")), "too few past calls"),
+        (make_effects((0.05, -0.01, 0.11), (0.05, -0.02, 0.12)), "Past calls are not shown to help."),
+        (make_effects((-0.05, -0.11, 0.01), (-0.05, -0.12, 0.02)), "Past calls are not shown to help."),
+        (make_effects((-0.1, -0.16, -0.04)), "Past calls are shown to hurt."),
+        (make_effects(engaged=(-0.2, -0.3, -0.1)), "Past calls are shown to hurt people engaged before the call."),
+        (make_effects(comparable=19.0), "There are too few past calls to learn from."),
+        (make_effects([np.nan] * 3, [np.nan] * 3, [np.nan] * 3, comparable=0.0), "too few past calls"),
     ],
 )
-def test_no_shown_effect_of_calls_is_an_alarm(quiet, effect, words):
-    assert words in said(quiet._replace(effect=effect))
+def test_no_shown_effect_of_calls_is_the_first_alarm(quiet, effects, words):
+    first = find_alarms(quiet._replace(effects=effects, quality=dataclasses.replace(quiet.quality, outages=(3,))))[0]
+    assert words in first.what
+    assert first.section == "effect"
+    assert "nan" not in first.meaning
+
+
+def test_an_effect_that_is_shown_in_one_state_is_no_alarm(quiet):
+    assert said(quiet._replace(effects=make_effects((0.05, -0.01, 0.11), (0.2, 0.1, 0.3)))) == ""
+
+
+def test_a_group_that_calls_hurt_is_an_alarm(quiet):
+    groups = {
+        "sex": (CallEffect("men", 30, Estimate(-0.2, -0.3, -0.1)), CallEffect("women", 30, Estimate(0.3, 0.2, 0.4)))
+    }
+    text = said(quiet._replace(effects=make_effects(by_group=groups)))
+    assert "Past calls are shown to hurt people of some groups." in text
+    assert "sex: men." in text
+    # Where calls hurt everyone, one alarm says so.
+    everyone = find_alarms(quiet._replace(effects=make_effects((-0.1, -0.16, -0.04), by_group=groups)))
+    assert [alarm.what for alarm in everyone] == ["Past calls are shown to hurt."]
 
 
 def test_an_order_that_hardly_matters_is_an_alarm(quiet):
@@ -100,9 +119,26 @@ def test_a_missing_an_old_and_a_lost_comparison_are_alarms(quiet):
     assert "Nobody has checked this model" in said(quiet._replace(assessment=None, is_current=False))
     assert "The evaluation is old" in said(quiet._replace(is_current=False))
     mixed = said(quiet._replace(assessment=make_assessment()))
-    assert "A simpler way did better. In a simulation, better than armwise: calling everyone in turn." in mixed
-    assert "not shown to be better than simpler ways" in mixed
+    assert "A simpler way did better. On past weeks, better than armwise: one order for all" in mixed
+    assert "not shown to be better than simpler ways. No clear difference on past weeks: disengaged first" in mixed
+    assert "MSE" not in mixed
     assert "the risk score" in mixed
+
+
+def test_a_promise_that_includes_0_is_an_alarm_and_an_expected_loss_another(quiet):
+    nothing, harm = make_effects(*[(0.0, -0.1, 0.1)] * 3), make_effects((-0.2, -0.3, -0.1))
+
+    def promised(*listed, effects=quiet.effects, num_calls=3):
+        return said(quiet._replace(promise=make_promise(listed, num_calls=num_calls), effects=effects))
+
+    assert said(quiet._replace(promise=None)) == promised(3.0, 2.0, 4.0) == promised(-5, -8, -2, num_calls=0) == ""
+    unsure = promised(3.0, -2.0, 8.0)
+    assert "Nothing can be promised of these calls. Expected engaged weeks in the next 12: +3.0" in unsure
+    assert "(90 % interval −2.0 to +8.0)." in unsure
+    assert "These calls are expected to do harm." in promised(-5.0, -8.0, -2.0, effects=harm)
+    # Past calls as a whole show neither: nothing is claimed on the list's own interval alone.
+    assert "These calls may do harm." in promised(-5.0, -8.0, -2.0, effects=nothing)
+    assert "Nothing can be promised" in promised(3.0, 2.0, 4.0, effects=nothing)
 
 
 def test_outages_warnings_and_old_models_are_alarms(quiet):

@@ -5,6 +5,7 @@ import re
 import polars as pl
 import pytest
 
+from armwise.planning.evidence import BOTH, HELPED, HURT, NOT_SHOWN, Evidence
 from armwise.planning.report.calls import MOST_LISTED, calls_section, usual_reasons, why
 from tests.planning.report.pages import make_facts, sample_data
 
@@ -14,7 +15,7 @@ def facts(tmp_path_factory):
     return make_facts(sample_data(tmp_path_factory.mktemp("calls")))
 
 
-def with_calls(facts, **columns):
+def with_calls(facts, evidence=HELPED, **columns):
     size = len(columns["id"])
     background = {"since_observed": [1] * size, "num_calls": [0] * size, "since_call": [None] * size}
     calls = {
@@ -22,15 +23,19 @@ def with_calls(facts, **columns):
         "state": [0] * size,
         "index": [0.5] * size,
         "expected_gain": [1.0] * size,
+        "gain_low": [0.5] * size,
+        "gain_high": [1.5] * size,
     }
     calls |= {name: values for name, values in columns.items() if name not in background}
     background |= {name: values for name, values in columns.items() if name in background}
     plan = facts.plan
-    listed = type(plan)(pl.DataFrame(calls), plan.summary, plan.rules, plan._standing)
+    listed = type(plan)(
+        pl.DataFrame(calls), plan.summary, plan.rules, plan._standing, Evidence(evidence, "The sentence.")
+    )
     return facts._replace(plan=listed, background=pl.DataFrame({"id": calls["id"], **background}))
 
 
-def test_reasons_say_when_seen_past_calls_and_the_gain_beside_the_median(facts):
+def test_reasons_say_when_seen_past_calls_and_whether_a_gain_is_shown(facts):
     listed = with_calls(
         facts,
         id=["a", "b", "c", "d"],
@@ -38,22 +43,41 @@ def test_reasons_say_when_seen_past_calls_and_the_gain_beside_the_median(facts):
         since_observed=[1, 3, None, 2],
         num_calls=[0, 1, 2, 5],
         since_call=[None, 1, 4, 0],
-        expected_gain=[2.0, 1.0, 1.0, 0.0],
+        expected_gain=[2.0, 1.0, None, -1.0],
+        gain_low=[1.0, -1.0, None, -2.0],
+        gain_high=[3.0, 3.0, None, -0.1],
     )
     assert [tuple(part.replace("\N{NO-BREAK SPACE}", " ") for part in parts) for parts in why(listed)] == [
-        ("not engaged last week", "never called", "gain 100 % above median"),
-        ("engaged 3 weeks ago", "1 call, last week", "median gain"),
-        ("never observed", "2 calls, latest 4 weeks ago", "median gain"),
-        ("not engaged 2 weeks ago", "5 calls, latest this week", "no gain expected"),
+        ("not engaged last week", "never called", "gain shown"),
+        ("engaged 3 weeks ago", "1 call, last week", "no gain shown"),
+        ("never observed", "2 calls, latest 4 weeks ago", "gain unknown"),
+        ("not engaged 2 weeks ago", "5 calls, latest this week", "no gain shown"),
     ]
+    page = calls_section(listed)
+    assert "2.00 (1.00 to 3.00)" in page
+    assert "unknown" in page
+
+
+@pytest.mark.parametrize(
+    ("evidence", "gains", "harms"),
+    [
+        (HELPED, "gain shown", "no gain shown"),
+        (HURT, "no gain shown", "harm shown"),
+        (BOTH, "gain shown", "harm shown"),
+        (NOT_SHOWN, "no gain shown", "no gain shown"),
+    ],
+)
+def test_a_line_claims_no_more_than_past_calls_show(facts, evidence, gains, harms):
+    columns = {"expected_gain": [1.0, -1.0], "gain_low": [0.5, -1.5], "gain_high": [1.5, -0.5]}
+    assert [parts[2] for parts in why(with_calls(facts, evidence, id=["a", "b"], **columns))] == [gains, harms]
 
 
 def test_what_most_have_in_common_is_said_once(facts):
     listed = with_calls(facts, id=["a", "b", "c", "d"], num_calls=[0, 0, 1, 1], since_call=[None, None, 2, 3])
-    assert usual_reasons(why(listed)) == ["not engaged last week", "median gain"]
+    assert usual_reasons(why(listed)) == ["not engaged last week", "gain shown"]
     page = calls_section(listed)
     assert page.count("not engaged last week") == 1
-    assert "Unless a line says otherwise: not engaged last week; median gain." in page
+    assert "Unless a line says otherwise: not engaged last week; gain shown." in page
     assert "<td>never called</td>" in page
     assert "<td>1 call, 2 weeks ago</td>" in page
     # One person alone has nothing in common with anybody.
@@ -92,3 +116,8 @@ def test_long_sheets_are_cut_one_by_one(facts):
 def test_long_ids_may_be_broken_and_short_ones_not(facts):
     assert 'class="sheet lines short"' in calls_section(with_calls(facts, id=["000085", "000193"]))
     assert 'class="sheet"' in calls_section(with_calls(facts, id=["x" * 100, "b"]))
+
+
+def test_a_gain_has_its_interval(facts):
+    listed = with_calls(facts, id=["a"], expected_gain=[0.4], gain_low=[-0.15], gain_high=[0.95])
+    assert '<td class="number">0.40 (−0.15 to 0.95)</td>' in calls_section(listed)

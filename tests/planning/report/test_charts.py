@@ -12,11 +12,9 @@ from armwise.planning.report.charts import (
     Point,
     Row,
     Scale,
-    Series,
     agreement_chart,
     bar_chart,
     column_chart,
-    line_chart,
     nice_ticks,
     row_chart,
 )
@@ -40,36 +38,6 @@ def test_ticks_enclose_the_numbers_and_are_few(low, width):
 def test_a_scale_is_linear():
     scale = Scale(10, 20, 100, 300)
     assert [scale(value) for value in (10, 15, 20)] == [100, 200, 300]
-
-
-@given(st.lists(st.tuples(SHARES, SHARES, SHARES), min_size=1, max_size=30))
-def test_lines_stay_on_the_drawing(values):
-    series = [Series(name, tuple(each)) for name, each in zip("abc", zip(*values, strict=True), strict=True)]
-    chart = line_chart("c", "title", series, "x", "y")
-    points = re.findall(r'points="([^"]+)" class="line', chart)[3:]  # the first three are the legend's
-    assert len(points) == 3
-    for each in points:
-        places = [tuple(map(float, pair.split(","))) for pair in each.split()]
-        assert len(places) == len(values)
-        assert all(0 <= x <= WIDTH and 0 <= y <= 260 for x, y in places)
-
-
-def test_higher_shares_are_drawn_higher():
-    chart = line_chart("c", "title", [Series("a", (0.2, 0.8))], "x", "y")
-    last = re.findall(r'points="([^"]+)" class="line', chart)[-1]
-    heights = [float(pair.split(",")[1]) for pair in last.split()]
-    assert heights[1] < heights[0]
-
-
-@pytest.mark.parametrize("values", [(0.55, 0.6), (0.9, 0.901), (0.02, 0.01)])
-def test_the_axis_of_shares_starts_at_0_so_that_two_points_are_no_cliff(values):
-    chart = line_chart("c", "title", [Series("a", values)], "x", "y")
-    labels = re.findall(r'text-anchor="end"[^>]*>([\d.]+)%<', chart)
-    assert labels[0] == "0"
-    last = re.findall(r'points="([^"]+)" class="line', chart)[-1]
-    heights = [float(pair.split(",")[1]) for pair in last.split()]
-    # The drawn change is the change itself, on an axis of at least 10 %.
-    assert abs(heights[0] - heights[1]) <= 204 * abs(values[0] - values[1]) / max(0.1, *values) + 0.2
 
 
 def test_gridlines_of_rows_stay_clear_of_their_labels():

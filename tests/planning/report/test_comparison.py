@@ -1,71 +1,97 @@
-"""The comparison with simpler ways says no more than the evaluation shows."""
+"""The comparison with simpler ways says no more than past weeks show."""
+
+import math
 
 import pytest
 
-from armwise.planning.intervals import errors_for_95
-from armwise.planning.judging import POLICIES, Evaluation, PolicyQuality
-from armwise.planning.report.comparison import WAYS, Verdict, answer, judge_ways
+from armwise.evaluation.resampling import Estimate
+from armwise.evaluation.simple_rules import RULES_OF_THUMB
+from armwise.planner import WayJudged
+from armwise.planning.report.comparison import WAYS, Verdict, answer, better_section, judge_ways
 from armwise.planning.report.page import write_page
-from tests.planning.report.pages import make_assessment, make_facts, sample_data
+from tests.planning.report.pages import make_assessment, make_effects, make_facts, make_way, sample_data
 
 
-def evaluation(leads, num_cohorts=100):
-    own = PolicyQuality("armwise", 0.5, 0.1, 2.0, 1.0, 0.0, 0.0)
-    others = [PolicyQuality(name, 0.4, 0.1, 1.5, 1.0, *lead) for name, lead in leads.items()]
-    return Evaluation((own, *others), num_cohorts, 20, 1, 100)
+@pytest.fixture(scope="module")
+def facts(tmp_path_factory):
+    return make_facts(sample_data(tmp_path_factory.mktemp("comparison")))
 
 
-def test_every_policy_has_a_name():
-    assert set(WAYS) == set(POLICIES)
+def ways(**leads):
+    others = [make_way(name.replace("_", " "), 5.0, lead, 1.96) for name, lead in leads.items()]
+    return [make_way("armwise", 8.0), *others]
+
+
+def test_every_way_has_a_name():
+    assert set(WAYS) == {"armwise", *RULES_OF_THUMB}
+    assert judge_ways([make_way("accuracy (MSE)", 1.0)])[0].name == "armwise learned by accuracy (MSE)"
 
 
 @pytest.mark.parametrize(
-    ("lead", "error", "verdict"),
+    ("lead", "verdict"),
     [
-        (2.1, 1.0, Verdict.BETTER),
-        (1.9, 1.0, Verdict.SAME),
-        (0.0, 0.0, Verdict.SAME),
-        (-1.9, 1.0, Verdict.SAME),
-        (-2.1, 1.0, Verdict.WORSE),
-        (2.1, float("nan"), Verdict.UNKNOWN),
-        (float("nan"), 1.0, Verdict.UNKNOWN),
+        (2.1, Verdict.BETTER),
+        (1.9, Verdict.SAME),
+        (0.0, Verdict.SAME),
+        (-1.9, Verdict.SAME),
+        (-2.1, Verdict.WORSE),
+        (math.nan, Verdict.UNKNOWN),
     ],
 )
-def test_a_difference_counts_from_two_standard_errors(lead, error, verdict):
-    [judged] = judge_ways(evaluation({"random": (lead, error)}))
+def test_a_difference_counts_if_its_whole_interval_does(lead, verdict):
+    [judged] = judge_ways(ways(random=lead))
     assert judged.verdict == verdict
 
 
-def test_few_cohorts_need_a_larger_difference():
-    # Student's t with 4 degrees of freedom: 2.776 standard errors.
-    assert judge_ways(evaluation({"random": (2.7, 1.0)}, 5))[0].verdict == Verdict.SAME
-    assert judge_ways(evaluation({"random": (2.8, 1.0)}, 5))[0].verdict == Verdict.BETTER
-    assert judge_ways(evaluation({"random": (9.9, 1.0)}, 1))[0].verdict == Verdict.UNKNOWN
-    assert errors_for_95(2) == pytest.approx(12.706, abs=1e-3)
+def test_a_lead_without_an_interval_is_not_comparable():
+    unknown = WayJudged("random", Estimate(1.0, 0.0, 2.0), Estimate(1.0, math.nan, math.nan))
+    assert judge_ways([unknown])[0].verdict == Verdict.UNKNOWN
 
 
 def test_the_answer_is_yes_only_if_every_way_is_beaten():
-    def answered(**leads):
-        return answer(judge_ways(evaluation({name.replace("_", " "): (lead, 1.0) for name, lead in leads.items()})))
+    def answered(is_shown=True, **leads):
+        return answer(judge_ways(ways(**leads)), is_shown, "week")
 
-    assert (
-        answered(random=3, round_robin=3)
-        == "Yes, better than drawing lots and calling everyone in turn, in a simulation."
+    yes = "Yes, armwise did better than drawing lots and calling everyone in turn, in past weeks."
+    assert answered(random=3, round_robin=3) == yes
+    assert answered(False, random=3, round_robin=3) == (
+        f"{yes} But past calls are not shown to help at all, so that this may be chance too."
     )
-    unsure = answered(random=3, disengaged_first=0)
-    assert unsure.startswith("It is not shown to be better than the rule of thumb (disengaged first)")
-    assert "It is better than drawing lots" in unsure
-    assert answered(random=-3).startswith("No: it did worse than drawing lots.")
-    assert answer(judge_ways(evaluation({"random": (1, 1)}, 1))).startswith("The evaluation cannot say")
-    assert answer([]).startswith("The evaluation cannot say")
+    unsure = answered(random=0, disengaged_first=0, round_robin=3)
+    assert unsure.startswith(
+        "armwise is not shown to be better than drawing lots or disengaged first: the difference may be chance."
+    )
+    assert "It did better than calling everyone in turn" in unsure
+    assert "easier to explain" in unsure
+    assert answered(random=-3).startswith("No: armwise did worse than drawing lots.")
+    assert "easier to explain" not in answered(never=0)
+    assert answered(random=math.nan).startswith("The evaluation cannot say")
+    assert answer([], True, "week").startswith("The evaluation cannot say")
+    # Another loss is no simpler way: it is shown, and not part of the answer.
+    both = judge_ways([make_way("accuracy (MSE)", 1.0, 0.0), *ways(random=3)])
+    assert [each.name for each in both] == ["drawing lots", "armwise learned by accuracy (MSE)"]
+    assert answer(both, True, "week") == "Yes, armwise did better than drawing lots, in past weeks."
 
 
-def test_the_page_says_it_near_the_top_with_intervals(tmp_path):
-    page = write_page(make_facts(sample_data(tmp_path), assessment=make_assessment()))
+def test_the_page_says_it_near_the_top_with_intervals(facts):
+    page = write_page(facts)
     section = page[page.index('id="better"') : page.index('id="calls"')]
-    assert page.index('id="better"') < page.index('id="calls"')
-    # Five cohorts: 2.776 standard errors of 0.2.
-    assert "No different from</strong> the risk score (least likely to engage): +0.1 (−0.5 to +0.7)." in section
-    assert "Better than</strong> the rule of thumb (disengaged first): +0.5 (+0.2 to +0.8)." in section
-    assert "Worse than</strong> calling everyone in turn" in section
-    assert "Not comparable with</strong> drawing lots." in section
+    assert page.index('id="effect"') < page.index('id="better"') < page.index('id="calls"')
+    assert "No clear difference from</strong> disengaged first: −1.0 (−4.0 to +2.0)." in section
+    assert "Better than</strong> drawing lots: +10.0 (+6.0 to +14.0)." in section
+    assert "Better than</strong> no calls at all: +20.0 (+16.0 to +24.0)." in section
+    assert "Worse than</strong> one order for all (population index): −6.0" in section
+    assert "Not comparable with</strong> the risk score (least likely to engage)." in section
+    # What each way gains, in the table.
+    assert '<td>disengaged first</td><td class="number">+21.0 (+18.0 to +24.0)</td>' in section
+
+
+def test_the_bound_is_said_with_its_condition(facts):
+    assert "No rule could gain more than 40.0 engaged weeks by 100 calls, if people behave as estimated" in (
+        better_section(facts)
+    )
+    doubtful = facts._replace(effects=make_effects((0.0, -0.1, 0.1), (0.0, -0.1, 0.1), (0.0, -0.1, 0.1)))
+    assert "it may as well be 0" in better_section(doubtful)
+    nothing = facts._replace(assessment=make_assessment(bound=0.01))
+    assert "No rule could gain anything by calls" in better_section(nothing)
+    assert "No rule could" not in better_section(facts._replace(assessment=make_assessment(bound=None)))

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from armwise.planning.report.equity import MOST_GROUPS, _num_shown, make_groupings
-from armwise.planning.report.markup import UNKNOWN
+from armwise.planning.groupings import MOST_GROUPS, UNKNOWN, num_shown
+from armwise.planning.report.equity import make_groupings
 from tests.planning.report.pages import sample_data
 
 
@@ -66,7 +66,7 @@ def test_small_groups_are_hidden(data):
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=12), st.integers(1, 20))
 def test_what_is_hidden_is_never_a_small_group_unless_nothing_is_shown(sizes, smallest):
     sizes = sorted(sizes, reverse=True)
-    shown = _num_shown(sizes, smallest)
+    shown = num_shown(sizes, smallest)
     assert all(size >= smallest for size in sizes[:shown])
     hidden = sum(sizes[shown:])
     assert hidden == 0 or hidden >= smallest or shown == 0

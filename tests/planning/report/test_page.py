@@ -117,6 +117,11 @@ def test_simulated_data_are_named_first(facts, page):
     assert simulated.index("SIMULATED DATA") < simulated.index("<h1>")
 
 
+def test_a_note_of_the_settings_stands_below_the_title(facts, page):
+    noted = write_page(facts._replace(note="Assumed: 1 < 2"))
+    assert noted == page.replace("</h1>", '</h1><p class="soft">Assumed: 1 &lt; 2</p>', 1)
+
+
 def test_small_groups_are_not_on_the_page(page):
     assert "tiny" not in page
     assert "not shown" in page
@@ -128,20 +133,22 @@ def test_findings_show_neither_cells_nor_ids(page):
 
 
 def test_without_an_evaluation_the_page_says_how_to_get_one(facts, page):
-    bare = write_page(facts._replace(assessment=None, is_current=False))
+    bare = write_page(facts._replace(assessment=None, promise=None, is_current=False))
     read(bare)
-    assert bare.count("armwise evaluate PROGRAMME --for-report") == 2
+    # The comparison, what the calls bring, and the check of the predictions; the effect of calls needs no evaluation.
+    assert bare.count("armwise evaluate PROGRAMME --for-report") == 3
+    assert "Past calls helped." in bare
     assert "armwise evaluate PROGRAMME --for-report" not in page
 
 
 def test_an_evaluation_of_other_files_is_marked(facts):
     old = write_page(facts._replace(is_current=False))
-    assert old.count("computed from other files than the list") == 2
+    assert old.count("computed from other files than the list") == 3
 
 
 def test_what_could_not_be_measured_is_a_dash(facts):
     page = write_page(facts)
-    assert "0.20 ± –" in page
+    assert '<td class="long">the risk score (least likely to engage)</td><td class="number">–</td>' in page
     assert not re.search(r"\bnan\b", page, re.IGNORECASE)
     empty = make_assessment(left_alone=(), called=())
     assert "nothing was observed" in write_page(facts._replace(assessment=empty))

@@ -4,8 +4,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from armwise.planning.assessment import ASSESSMENT_FILE, read_assessment
+from armwise.planning.groupings import SMALLEST_GROUP
 from armwise.planning.programme import PathLike
-from armwise.planning.report.facts import SMALLEST_GROUP, Facts, collect
+from armwise.planning.report.facts import Facts, collect
 from armwise.planning.report.page import write_page
 from armwise.planning.weekly import prepare_plan
 from armwise.rmab.checks import check_count

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from armwise.evaluation.gain import NUM_STEPS
+from armwise.planning.evidence import describe_evidence, name_evidence
 from armwise.planning.kinds import Severity
 from armwise.planning.report.comparison import Verdict, judge_ways
-from armwise.planning.report.effect import FEWEST_CALLS
+from armwise.planning.report.effect import hurt_groups, hurt_people
 from armwise.planning.report.equity import Group, Grouping
 from armwise.planning.report.facts import Facts
-from armwise.planning.report.markup import Markup, count, decimal, percent, tag
-from armwise.text import counted
+from armwise.planning.report.markup import Markup, count, percent, signed, tag
 
 # A group that lots would give at least so many calls gets none by chance in one of twenty lists.
 CALLS_BY_CHANCE = 3.0
@@ -41,7 +42,19 @@ def alarms_section(facts: Facts) -> Markup:
 
 def find_alarms(facts: Facts) -> list[Alarm]:
     """Every reason for doubt, the gravest first."""
-    kinds = (_outages, _groups, _effect, _comparison, _lots, _without_gain, _old_model, _warnings)
+    kinds = (
+        _harm,
+        _hurt_groups,
+        _effect,
+        _promise,
+        _outages,
+        _groups,
+        _comparison,
+        _lots,
+        _without_gain,
+        _old_model,
+        _warnings,
+    )
     return [alarm for find in kinds for alarm in find(facts)]
 
 
@@ -93,44 +106,66 @@ def _few(names: list[str]) -> str:
     return ", ".join(names[:MOST_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _effect(facts: Facts) -> Iterator[Alarm]:
-    effect, step = facts.effect, facts.step
-    if effect.num_called < FEWEST_CALLS or effect.difference != effect.difference:
-        followed = f"Only {counted(effect.num_called, 'call')} could be followed into the next {step}."
-        meaning = f"{followed} Who gains from a call is a guess."
-        yield Alarm("There are too few past calls to learn from.", meaning, "checks")
-    elif not effect.is_shown:
-        lower = effect.is_harmful
-        what = "After calls, fewer people were engaged." if lower else "The data do not show that calls help."
-        meaning = f"{_difference(facts)} " + (
-            "Do not trust the list before you know why." if lower else "That is within what chance explains."
+def _harm(facts: Facts) -> Iterator[Alarm]:
+    effects = facts.effects
+    if effects.is_harmful:
+        whom = "" if effects.overall.effect.is_below_zero else f" people {hurt_people(facts)}"
+        yield Alarm(f"Past calls are shown to hurt{whom}.", _evidence(facts), "effect")
+
+
+def _hurt_groups(facts: Facts) -> Iterator[Alarm]:
+    """Where calls hurt everyone, that has been said."""
+    hurt = hurt_groups(facts.effects)
+    if hurt and not (facts.effects.is_harmful and facts.effects.overall.effect.is_below_zero):
+        meaning = (
+            f"Chance does not explain it, with so many groups asked: {_few(hurt)}. Find out why before you call them."
         )
-        yield Alarm(what, meaning, "checks")
+        yield Alarm("Past calls are shown to hurt people of some groups.", meaning, "effect")
 
 
-def _difference(facts: Facts) -> str:
-    effect = facts.effect
-    more = "more" if effect.difference >= 0 else "fewer"
-    who = "people engaged" if facts.num_states == 2 else "points of engagement"
-    return (
-        f"In the {facts.step} after {count(effect.num_called)} past calls there were "
-        f"{decimal(100 * abs(effect.difference), 1)} {more} {who} in 100 than without a call (± "
-        f"{decimal(200 * effect.error, 1)}), among people in the same state before."
-    )
+def _effect(facts: Facts) -> Iterator[Alarm]:
+    effects = facts.effects
+    if not effects.is_shown and not effects.is_harmful:
+        what = (
+            "Past calls are not shown to help." if effects.is_enough else "There are too few past calls to learn from."
+        )
+        yield Alarm(what, f"{_evidence(facts)} Who gains from a call is a guess.", "effect")
+
+
+def _evidence(facts: Facts) -> str:
+    """What past calls did, without the verdict, which the alarm says itself."""
+    effects = facts.effects
+    name = name_evidence(effects)
+    described = describe_evidence(effects, facts.step, facts.num_states)
+    return described.removeprefix(f"{name[0].upper()}{name[1:]}. ")
+
+
+def _promise(facts: Facts) -> Iterator[Alarm]:
+    promise, effects = facts.promise, facts.effects
+    if promise is None or not promise.num_calls or (promise.listed.is_above_zero and effects.is_shown):
+        return
+    gain, low, high = (signed(each) for each in promise.listed)
+    said = f"Expected engaged {facts.step}s in the next {NUM_STEPS}: {gain} (90 % interval {low} to {high})."
+    what = "Nothing can be promised of these calls."
+    if promise.listed.is_below_zero:
+        what = f"These calls {'are expected to' if effects.is_harmful else 'may'} do harm."
+    yield Alarm(what, said, "forecast")
 
 
 def _comparison(facts: Facts) -> Iterator[Alarm]:
     if facts.assessment is None:
-        yield Alarm("Nobody has checked this model.", "No evaluation on people held back has been made yet.", "better")
+        yield Alarm("Nobody has checked this model.", "No evaluation on past weeks has been made yet.", "better")
         return
-    judged = judge_ways(facts.assessment.evaluation)
+    judged = [each for each in judge_ways(facts.assessment.ways) if each.is_simple]
     worse = [each.name for each in judged if each.verdict == Verdict.WORSE]
     unsure = [each.name for each in judged if each.verdict in (Verdict.SAME, Verdict.UNKNOWN)]
     if worse:
-        yield Alarm("A simpler way did better.", f"In a simulation, better than armwise: {_few(worse)}.", "better")
+        yield Alarm(
+            "A simpler way did better.", f"On past {facts.step}s, better than armwise: {_few(worse)}.", "better"
+        )
     if unsure:
         what = f"armwise is not shown to be better than {'a simpler way' if len(unsure) == 1 else 'simpler ways'}."
-        yield Alarm(what, f"No clear difference in a simulation: {_few(unsure)}.", "better")
+        yield Alarm(what, f"No clear difference on past {facts.step}s: {_few(unsure)}.", "better")
     if not facts.is_current:
         yield Alarm("The evaluation is old.", "Settings or tables have changed since it was made.", "better")
 
@@ -145,11 +180,13 @@ def _lots(facts: Facts) -> Iterator[Alarm]:
         yield Alarm(f"{count(close.num_by_lot)} of {count(num_calls)} calls were drawn by lot.", meaning, "calls")
     if close.everyone > 0 and close.listed < LOTTERY * close.everyone:
         more = percent(max(0.0, close.listed / close.everyone - 1))
-        meaning = f"Its people are expected to gain only {more} more than the average person who may be called."
+        meaning = (
+            f"By past calls, people like those on it gain only {more} more than the average person who may be called."
+        )
         yield Alarm("The list is close to a lottery.", meaning, "calls")
     elif 2 * close.num_close > num_calls:
         calls = f"{count(close.num_close)} of {count(num_calls)} calls"
-        meaning = f"For {calls}, someone left out would gain almost as much."
+        meaning = f"For {calls}, someone left out has almost the same index."
         yield Alarm("Much of the list could be exchanged.", meaning, "calls")
 
 
@@ -157,7 +194,8 @@ def _without_gain(facts: Facts) -> Iterator[Alarm]:
     summary = facts.plan.summary
     if summary.num_without_gain:
         people = "1 person is" if summary.num_without_gain == 1 else f"{count(summary.num_without_gain)} people are"
-        yield Alarm(f"{people} listed without an expected gain.", "There was budget left for them.", "calls")
+        meaning = "Past calls to people in the same state gained nothing, by the estimate. The model put them there."
+        yield Alarm(f"{people} listed without an expected gain.", meaning, "calls")
     if summary.unseen:
         named = _few([f"{name} ({count(number)} people)" for name, number in summary.unseen.items()])
         yield Alarm("The model has never seen some values.", f"It treats them as average: {named}. Fit again.", "data")

@@ -5,7 +5,10 @@ from typing import Any
 
 import polars as pl
 
+from armwise.evaluation.gain import NUM_STEPS
 from armwise.planning.call_list import state_word
+from armwise.planning.evidence import BOTH, HELPED, HURT
+from armwise.planning.report.effect import list_warning
 from armwise.planning.report.facts import Facts
 from armwise.planning.report.markup import Markup, count, decimal, fold, join, table, tag
 
@@ -20,8 +23,8 @@ NO_GROUP = "no group"
 USUAL = 0.6
 
 INDEX_IN_A_SENTENCE = (
-    "The index orders the list: it is the price at which a call to this person, now, would stop being worth making, so "
-    "the higher it is, the more this call changes."
+    "The index orders the list: it is the price at which, by the model's predictions, a call to this person would stop "
+    "being worth making."
 )
 
 
@@ -32,7 +35,8 @@ def calls_section(facts: Facts) -> Markup:
     words = ["; ".join(part for part in parts if part not in usual) or "as most" for parts in reasons]
     calls = facts.plan.calls.with_columns(pl.Series("why", words, dtype=pl.String))
     return join(
-        tag("p", "The most useful call comes first."),
+        list_warning(facts),
+        tag("p", "The call that armwise ranks highest comes first."),
         *_sheets(facts, calls, f"Unless a line says otherwise: {'; '.join(usual)}." if usual else None),
         fold("What gain and index mean", tag("p", _gain_in_a_sentence(facts.step), " ", INDEX_IN_A_SENTENCE)),
     )
@@ -40,9 +44,9 @@ def calls_section(facts: Facts) -> Markup:
 
 def _gain_in_a_sentence(step: str) -> str:
     return (
-        f"The gain is how many more {step}s of engagement the call is expected to bring if nobody calls "
-        f"again; a later {step} counts a little less than an earlier one. “Above median” compares it with the median "
-        "of the list."
+        f"The gain is how many more {step}s of engagement one call brings in the {NUM_STEPS} {step}s after it, on "
+        "average over people in the state that this person is probably in, with its 95 % interval. It is estimated "
+        "from past calls and is not known for this person alone."
     )
 
 
@@ -61,7 +65,7 @@ def _sheets(facts: Facts, calls: pl.DataFrame, note: str | None) -> list[Markup]
 
 def _sheet(caption: str, calls: pl.DataFrame, style: str, note: str | None) -> Markup:
     rows = [
-        (str(row["rank"]), row["id"], row["why"], decimal(row["expected_gain"]), decimal(row["index"], 3))
+        (str(row["rank"]), row["id"], row["why"], gain_in_words(row), decimal(row["index"], 3))
         for row in calls.head(MOST_LISTED).iter_rows(named=True)
     ]
     longest_id = max((len(row[1]) for row in rows), default=0)
@@ -76,15 +80,22 @@ def _sheet(caption: str, calls: pl.DataFrame, style: str, note: str | None) -> M
     )
 
 
+def gain_in_words(row: dict[str, Any]) -> str:
+    """The estimated gain of a call, with its interval."""
+    if row["expected_gain"] is None:
+        return "unknown"
+    names = ("expected_gain", "gain_low", "gain_high")
+    gain, low, high = (decimal(row[name]).replace("-", "−") for name in names)
+    return f"{gain} ({low} to {high})"
+
+
 def why(facts: Facts) -> list[tuple[str, ...]]:
     """For each person on the list, what may set her apart: when and how she was last seen, past calls, her gain."""
     calls = facts.plan.calls
     background = facts.background.unique("id", keep="first")
     people = calls.join(background, on="id", how="left", maintain_order="left")
-    gains = calls["expected_gain"].to_numpy()
-    median = float(pl.Series(gains).quantile(0.5, "linear") or 0.0)
     return [
-        (_seen(row, facts), _called(row, facts.step), _gains(row["expected_gain"], median))
+        (_seen(row, facts), _called(row, facts.step), _gains(row, facts.plan.evidence.name))
         for row in people.iter_rows(named=True)
     ]
 
@@ -116,14 +127,10 @@ def _ago(steps: int, step: str) -> str:
     return {0: f"this {step}", 1: f"last {step}"}.get(steps, f"{steps} {step}s ago")
 
 
-def _gains(gain: float, median: float) -> str:
-    if gain <= 0:
-        return "no gain expected"
-    if median <= 0:
-        return "some gain expected"
-    points = round(100 * (gain / median - 1))
-    return (
-        f"gain {abs(points)}\N{NO-BREAK SPACE}% {'above' if points > 0 else 'below'} median"
-        if points
-        else "median gain"
-    )
+def _gains(row: dict[str, Any], evidence: str) -> str:
+    """No more than past calls as a whole and the interval of her state both show."""
+    if row["expected_gain"] is None:
+        return "gain unknown"
+    if row["gain_low"] > 0 and evidence in (HELPED, BOTH):
+        return "gain shown"
+    return "harm shown" if row["gain_high"] < 0 and evidence in (HURT, BOTH) else "no gain shown"

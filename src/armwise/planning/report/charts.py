@@ -1,7 +1,7 @@
 """Charts as inline SVG, drawn 400 units wide, which a phone shows at about its own size and a desk a little larger.
 
 Colours and fonts come from the page's style sheet by class, so that they follow a dark screen; series are told apart by
-dash and shape as well as by colour. Labels of rows stand above them, where a long one has room.
+shape as well as by colour. Labels of rows stand above them, where a long one has room.
 """
 
 import math
@@ -17,13 +17,6 @@ LONGEST_LABEL = 44
 LEAST_TOP = 0.1
 # At most so many series are told apart by class "series-0" and on.
 SHAPES = ("circle", "square", "diamond", "triangle")
-
-
-class Series(NamedTuple):
-    """One line of a chart: its name and its values."""
-
-    name: str
-    values: tuple[float, ...]
 
 
 class Point(NamedTuple):
@@ -52,22 +45,6 @@ class Scale(NamedTuple):
     def __call__(self, value: Number) -> float:
         """The place of a number, to a tenth of a unit."""
         return round(self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start), 1)
-
-
-def line_chart(name: str, title: str, series: Sequence[Series], x_title: str, y_title: str) -> Markup:
-    """Shares over steps, the first value at step 0. The axis starts at 0: no small change looks like a cliff."""
-    height, steps = 260, len(series[0].values) - 1
-    ticks = nice_ticks(0.0, max(LEAST_TOP, *(value for each in series for value in each.values)))
-    x, y = Scale(0, max(1, steps), LEFT, WIDTH - RIGHT), Scale(ticks[0], ticks[-1], height - BOTTOM, TOP)
-    every = max(1, -(-steps // 6))
-    parts = [_grid(y, ticks, [f"{100 * tick:.{_digits(ticks)}f}%" for tick in ticks])]
-    parts += [_text(x(step), height - BOTTOM + 18, str(step), "middle") for step in range(0, steps + 1, every)]
-    for place, each in enumerate(series):
-        path = " ".join(f"{x(step)},{y(value)}" for step, value in enumerate(each.values))
-        parts.append(tag("polyline", points=path, class_=f"line series-{place}"))
-    parts.append(_x_title(height, x_title))
-    ends = "; ".join(f"{each.name} from {each.values[0]:.1%} to {each.values[-1]:.1%}" for each in series)
-    return _figure(name, title, f"{y_title} by {x_title}: {ends}.", height, parts, [each.name for each in series], True)
 
 
 def row_chart(
@@ -102,7 +79,7 @@ def row_chart(
             if point is not None and not math.isnan(point.value):
                 parts += _mark(x, point, top + 24 + 11 * number, number)
     described = "; ".join(_describe(row, series, form) for row in rows)
-    return _figure(name, title, f"{described}.", height, parts, series if len(series) > 1 else (), False)
+    return _figure(name, title, f"{described}.", height, parts, series if len(series) > 1 else ())
 
 
 def bar_chart(name: str, title: str, bars: Sequence[tuple[str, Number]]) -> Markup:
@@ -116,7 +93,7 @@ def bar_chart(name: str, title: str, bars: Sequence[tuple[str, Number]]) -> Mark
         parts.append(tag("rect", x=2, y=y + 17, width=round(x(value) - 2, 1), height=14, class_="bar"))
         parts.append(_text(x(value) + 6, y + 29, f"{value:,.0f}", "start"))
     described = "; ".join(f"{label}: {value:,.0f}" for label, value in bars)
-    return _figure(name, title, f"{described}.", height, parts, (), False)
+    return _figure(name, title, f"{described}.", height, parts, ())
 
 
 def column_chart(
@@ -136,7 +113,7 @@ def column_chart(
             parts.append(_text(x(place + 0.5), height - BOTTOM + 18, str(place + 1), "middle"))
     parts.append(_x_title(height, x_title))
     described = f"{y_title} by {x_title}, from {values[0]:.0%} in the first to {values[-1]:.0%} in the last."
-    return _figure(name, title, described, height, parts, (), False)
+    return _figure(name, title, described, height, parts, ())
 
 
 def agreement_chart(name: str, title: str, points: Sequence[tuple[Number, Point]], x_title: str) -> Markup:
@@ -152,7 +129,7 @@ def agreement_chart(name: str, title: str, points: Sequence[tuple[Number, Point]
         parts.append(tag("circle", cx=x(predicted), cy=y(point.value), r=4, class_="mark series-0"))
     parts.append(_x_title(height, x_title))
     described = "; ".join(f"predicted {predicted:.0%}, observed {point.value:.0%}" for predicted, point in points)
-    return _figure(name, title, f"{described}.", height, parts, (), False)
+    return _figure(name, title, f"{described}.", height, parts, ())
 
 
 def nice_ticks(low: Number, high: Number) -> list[float]:
@@ -169,27 +146,22 @@ def nice_ticks(low: Number, high: Number) -> list[float]:
     return [round(number * step, 10) for number in range(first, max(last, first + 1) + 1)]
 
 
-def _digits(ticks: Sequence[Number]) -> int:
-    return 0 if all(abs(100 * tick - round(100 * tick)) < 1e-6 for tick in ticks) else 1
-
-
 def _figure(
-    name: str, title: str, described: str, height: Number, parts: Sequence[Markup], series: Sequence[str], lines: bool
+    name: str, title: str, described: str, height: Number, parts: Sequence[Markup], series: Sequence[str]
 ) -> Markup:
     """The chart under its title, with a legend if there are several series, and in words for who cannot see it."""
     words = (tag("title", title, id=f"{name}-title"), tag("desc", described, id=f"{name}-desc"))
     labelled = {"role": "img", "aria_labelledby": f"{name}-title {name}-desc"}
     drawing = tag("svg", *words, *parts, viewBox=f"0 0 {WIDTH} {height}", **labelled)
-    legend = [legend_entry(place, each, lines) for place, each in enumerate(series)]
+    legend = [legend_entry(place, each) for place, each in enumerate(series)]
     return tag(
         "figure", tag("figcaption", title), tag("ul", *legend, class_="legend") if legend else None, drawing, id=name
     )
 
 
-def legend_entry(place: int, name: str, lines: bool = False) -> Markup:
+def legend_entry(place: int, name: str) -> Markup:
     """The sign of a series, and its name."""
-    line = tag("polyline", points="1,7 27,7", class_=f"line series-{place}")
-    mark = line if lines else _shape(SHAPES[place % len(SHAPES)], 14, 7, f"mark series-{place}")
+    mark = _shape(SHAPES[place % len(SHAPES)], 14, 7, f"mark series-{place}")
     return tag("li", tag("svg", mark, viewBox="0 0 28 14", aria_hidden="true"), " ", name)
 
 

@@ -1,10 +1,10 @@
-"""How much the order of the list matters: whether those on it would gain more than those who just missed it."""
+"""How much the order of the list matters: how far those on it are from those who just missed it."""
 
 from typing import NamedTuple
 
 import polars as pl
 
-# Gains closer together than this share of the list's median are as good as equal.
+# Indices closer together than this share of the list's median are as good as equal.
 CLOSE = 0.05
 
 
@@ -14,9 +14,9 @@ class Closeness(NamedTuple):
     Attributes:
         num_left: people who may be called and are not on the list.
         num_by_lot: on the list by lot: someone with exactly the same index is not on it.
-        num_close: on the list, although someone left out would gain almost as much.
-        listed: the average expected gain on the list; NaN if nobody is.
-        everyone: the average expected gain of all who may be called; NaN if nobody may.
+        num_close: on the list, although someone left out has almost the same index.
+        listed: the average expected gain on the list; NaN if nobody is, or if gains are unknown.
+        everyone: the same of all who may be called.
     """
 
     num_left: int
@@ -52,4 +52,5 @@ def measure_closeness(calls: pl.DataFrame, everyone: pl.DataFrame, groups: pl.Da
 
 
 def _mean(gains: pl.Series) -> float:
-    return float(gains.to_numpy().mean()) if len(gains) else float("nan")
+    known = gains.drop_nulls().to_numpy()
+    return float(known.mean()) if len(known) else float("nan")

@@ -1,122 +1,125 @@
-"""Whether armwise chooses better than simpler ways do: said plainly, and only as far as the evaluation shows it."""
+"""Whether armwise chooses better than simpler ways do: said plainly, and only as far as past weeks show it."""
 
 import math
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from armwise.planning.intervals import errors_for_95
-from armwise.planning.judging import Evaluation, PolicyQuality
+from armwise.evaluation.gain import NUM_STEPS
+from armwise.evaluation.resampling import Estimate
+from armwise.evaluation.simple_rules import RULES_OF_THUMB
+from armwise.planner.backtest import WayJudged
+from armwise.planner.past import ARMWISE
+from armwise.planning.assessment import Assessment
 from armwise.planning.report.charts import Point, Row, row_chart
 from armwise.planning.report.facts import Facts
 from armwise.planning.report.markup import Markup, count, decimal, fold, join, signed, table, tag
+from armwise.text import counted
 
-ARMWISE = "armwise"
+NEVER = "never"
 WAYS = {
     ARMWISE: "armwise",
-    "least likely to engage": "the risk score (least likely to engage)",
-    "disengaged first": "the rule of thumb (disengaged first)",
-    "round robin": "calling everyone in turn",
+    NEVER: "no calls at all",
     "random": "drawing lots",
+    "round robin": "calling everyone in turn",
+    "disengaged first": "disengaged first",
+    "population index": "one order for all (population index)",
+    "least likely to engage": "the risk score (least likely to engage)",
 }
+# Engaged steps by 100 calls; less is shown as 0.
+SMALLEST_BOUND = 0.05
 HOW_TO_COMPUTE = "armwise evaluate PROGRAMME --for-report"
 
 
 class Verdict(StrEnum):
-    """How armwise did beside a simpler way."""
+    """How armwise did beside another way."""
 
     BETTER = "Better than"
-    SAME = "No different from"
+    SAME = "No clear difference from"
     WORSE = "Worse than"
     UNKNOWN = "Not comparable with"
 
 
 class Judged(NamedTuple):
-    """A simpler way, and how much more armwise gained per 100 people, with its 95 % interval.
+    """Another way to choose, and how much more 100 of armwise's calls gained.
 
     Attributes:
         name: in words.
         verdict: on armwise.
-        lead: how much more armwise gained.
-        low: the lower end of the interval of the lead.
-        high: its upper end.
+        lead: how much more armwise gained, with its 95 % interval.
+        is_simple: whether it is a rule of thumb, and not armwise itself with another loss.
     """
 
     name: str
     verdict: Verdict
-    lead: float
-    low: float
-    high: float
+    lead: Estimate
+    is_simple: bool
 
 
-def judge_ways(evaluation: Evaluation) -> list[Judged]:
-    """A verdict for each simpler way: a difference counts from two standard errors, from more with few cohorts."""
-    reach = errors_for_95(evaluation.num_cohorts)
-    return [_judge(each, reach) for each in evaluation.policies if each.policy != ARMWISE]
+def judge_ways(ways: Sequence[WayJudged]) -> list[Judged]:
+    """A verdict for each other way, simpler ones first: a difference counts if its whole interval is beside 0."""
+    others = [way for way in ways if way.name != ARMWISE]
+    ordered = sorted(others, key=lambda way: way.name not in RULES_OF_THUMB)
+    return [Judged(in_words(way.name), _judge(way.lead), way.lead, way.name in RULES_OF_THUMB) for way in ordered]
 
 
-def _judge(each: PolicyQuality, reach: float) -> Judged:
-    half = reach * each.lead_error
-    low, high = each.lead - half, each.lead + half
-    verdict = Verdict.SAME
-    if math.isnan(half) or math.isnan(each.lead):
-        verdict = Verdict.UNKNOWN
-    elif low > 0:
-        verdict = Verdict.BETTER
-    elif high < 0:
-        verdict = Verdict.WORSE
-    return Judged(WAYS.get(each.policy, each.policy), verdict, each.lead, low, high)
+def in_words(name: str) -> str:
+    """A way to choose as a manager would name it; what armwise can learn by instead keeps its name."""
+    return WAYS.get(name, f"armwise learned by {name}")
+
+
+def _judge(lead: Estimate) -> Verdict:
+    if any(math.isnan(each) for each in lead):
+        return Verdict.UNKNOWN
+    if lead.is_above_zero:
+        return Verdict.BETTER
+    return Verdict.WORSE if lead.is_below_zero else Verdict.SAME
 
 
 def better_section(facts: Facts) -> Markup:
-    """The answer, the verdicts one by one, and a chart of the differences."""
+    """The answer, the verdicts one by one, and charts of the gains and of the differences."""
     kept = facts.assessment
     if kept is None:
         return not_computed("Nobody knows yet. The comparison with simpler ways")
-    judged, evaluation = judge_ways(kept.evaluation), kept.evaluation
-    gained = f"engaged {facts.step}s per 100 people"
+    judged = judge_ways(kept.ways)
     return join(
         age(facts),
-        tag("p", answer(judged), class_="answer"),
+        tag("p", answer(judged, facts.effects.is_shown, facts.step), class_="answer"),
         tag(
             "div",
-            _chart(judged, gained),
-            tag(
-                "div",
-                tag("ul", *(tag("li", _sentence(each)) for each in judged), class_="verdicts"),
-                fold("The comparison in numbers", _table(evaluation, judged, facts.step)),
-                _how(facts, evaluation),
-            ),
+            _leads(judged, facts.step),
+            _gains(kept.ways, facts.step),
             class_="pair",
         ),
+        tag("ul", *(tag("li", _sentence(each)) for each in judged), class_="verdicts"),
+        fold("The comparison in numbers", _table(kept, judged)),
+        tag("p", _bound(kept, facts)) if kept.bound is not None else None,
+        _how(kept, facts.step),
     )
 
 
-def _how(facts: Facts, evaluation: Evaluation) -> Markup:
-    """What was simulated, in small print."""
-    step, budget = facts.step, evaluation.budget
-    return tag(
-        "p",
-        f"Simulated for {evaluation.num_cohorts} groups of {evaluation.cohort_size} people whom the model had not "
-        f"learned from, {budget} call{'s' * (budget != 1)} a {step} in each, {count(evaluation.num_trajectories)} "
-        f"runs; the same people and the same luck for every way. Numbers are engaged {step}s per 100 people, later "
-        f"{step}s counting a little less; lines and brackets are 95 % intervals over these groups. The simulation "
-        "takes the behaviour estimated from each person's own history for the truth.",
-        class_="note",
-    )
+def answer(judged: Sequence[Judged], is_shown: bool, step: str) -> str:
+    """The answer to the section's question in a sentence or two; a difference that may be chance is no yes.
 
-
-def answer(judged: Sequence[Judged]) -> str:
-    """The answer to the section's question in a sentence or two; a difference that may be chance is no yes."""
+    Args:
+        judged: the other ways; only rules of thumb count here.
+        is_shown: whether past calls are shown to help at all.
+        step: what a step is called, in the singular.
+    """
+    judged = [each for each in judged if each.is_simple]
     named = {verdict: [each.name for each in judged if each.verdict == verdict] for verdict in Verdict}
     better, worse, same = _list(named[Verdict.BETTER], "and"), _list(named[Verdict.WORSE]), _list(named[Verdict.SAME])
     if not judged or all(each.verdict == Verdict.UNKNOWN for each in judged):
-        return "The evaluation cannot say: it takes at least two groups of people to compare."
-    said = [f"No: it did worse than {worse}."] if worse else []
+        return "The evaluation cannot say: there is nothing to compare."
+    said = [f"No: armwise did worse than {worse}."] if worse else []
     if same:
-        said.append(f"It is not shown to be better than {same}: the difference may be chance.")
+        said.append(f"armwise is not shown to be better than {same}: the difference may be chance.")
     if better:
-        said.append(f"{'It is better' if said else 'Yes, better'} than {better}, in a simulation.")
+        said.append(f"{'It did better' if said else 'Yes, armwise did better'} than {better}, in past {step}s.")
+    if better and not is_shown:
+        said.append("But past calls are not shown to help at all, so that this may be chance too.")
+    if any(each.name != WAYS[NEVER] for each in judged if each.verdict in (Verdict.SAME, Verdict.WORSE)):
+        said.append("Where a simpler way does as well, it is easier to explain.")
     return " ".join(said)
 
 
@@ -125,32 +128,62 @@ def _list(names: Sequence[str], word: str = "or") -> str:
 
 
 def _sentence(each: Judged) -> Markup:
-    numbers = ""
-    if each.verdict != Verdict.UNKNOWN:
-        numbers = f": {signed(each.lead)} ({signed(each.low)} to {signed(each.high)})"
+    numbers = "" if each.verdict == Verdict.UNKNOWN else f": {_figures(each.lead)}"
     return join(tag("strong", each.verdict), f" {each.name}{numbers}.")
 
 
-def _chart(judged: Sequence[Judged], gained: str) -> Markup:
-    rows = [Row(each.name, (Point(each.lead, each.low, each.high),)) for each in judged]
-    title = f"How much more armwise gains than … ({gained})"
+def _figures(estimate: Estimate) -> str:
+    if math.isnan(estimate.low):
+        return "–"
+    return f"{signed(estimate.value)} ({signed(estimate.low)} to {signed(estimate.high)})"
+
+
+def _leads(judged: Sequence[Judged], step: str) -> Markup:
+    rows = [Row(each.name, (Point(*each.lead),)) for each in judged if each.verdict != Verdict.UNKNOWN]
+    title = f"How much more armwise gains than … (engaged {step}s by 100 calls)"
     return row_chart("ways", title, rows, ("armwise gains",), "{:+.3g}", ends=("← armwise worse", "armwise better →"))
 
 
-def _table(evaluation: Evaluation, judged: Sequence[Judged], step: str) -> Markup:
-    leads = {each.name: f"{signed(each.lead)} ({signed(each.low)} to {signed(each.high)})" for each in judged}
-    rows = [
-        (name, f"{decimal(each.quality)} ± {decimal(each.standard_error)}", decimal(each.gain, 1), leads.get(name, "–"))
-        for each in evaluation.policies
-        if (name := WAYS.get(each.policy, each.policy)) is not None
-    ]
-    header = ("Whom to call", "Quality", "Gain per 100", "armwise's lead")
-    explained = (
-        f"Gain is engaged {step}s gained over no calls, per 100 people. Quality is that gain as a share of what calls "
-        "would gain if everyone's true behaviour were known: 0 is no better than no calls, 1 is as good as knowing; ± "
-        "is its standard error."
+def _gains(ways: Sequence[WayJudged], step: str) -> Markup:
+    shown = [way for way in ways if way.name != NEVER and not math.isnan(way.gain.value)]
+    shown.sort(key=lambda way: way.name not in WAYS)
+    rows = [Row(in_words(way.name), (Point(*way.gain),)) for way in shown]
+    title = f"What 100 calls of each way gain over no calls (engaged {step}s)"
+    return row_chart("gains", title, rows, ("gain",), "{:+.3g}", ends=("← lost", "gained →"))
+
+
+def _table(kept: Assessment, judged: Sequence[Judged]) -> Markup:
+    leads = {each.name: _figures(each.lead) for each in judged}
+    rows = [(name, _figures(way.gain), leads.get(name, "–")) for way in kept.ways if (name := in_words(way.name))]
+    header = ("Whom to call", "Gain by 100 calls", "armwise gains more by")
+    rules = [tag("li", tag("strong", WAYS[name]), f": {RULES_OF_THUMB[name]}") for name in RULES_OF_THUMB]
+    return join(table("Ways to choose whom to call, with 95 % intervals", header, rows), tag("ul", *rules))
+
+
+def _bound(kept: Assessment, facts: Facts) -> str:
+    assert kept.bound is not None
+    if kept.bound < SMALLEST_BOUND:
+        return "No rule could gain anything by calls, if people behave as estimated."
+    doubt = "" if facts.effects.is_shown else " Past calls are not shown to help, so that it may as well be 0."
+    return (
+        f"No rule could gain more than {decimal(kept.bound, 1)} engaged {facts.step}s by 100 calls, if people behave "
+        f"as estimated and calls do the same for all in the same state. This bound is for calls in every "
+        f"{facts.step}, whose effects overlap; the gains above are of single calls, and can be larger.{doubt}"
     )
-    return join(table("Ways to choose whom to call", header, rows), tag("p", explained, class_="note"))
+
+
+def _how(kept: Assessment, step: str) -> Markup:
+    """What was judged, in small print."""
+    origins = counted(len(kept.origins), "time")
+    return tag(
+        "p",
+        f"Judged on past {step}s: {origins}, armwise learned from half of the people and the {step}s up to then, and "
+        f"listed whom to call among the other half in the {step}s after. {count(kept.num_judged)} decisions, "
+        f"{counted(kept.num_calls, 'call')} among them. Numbers are engaged {step}s gained in the {NUM_STEPS} {step}s "
+        "after 100 calls; lines and brackets are 95 % intervals over people. A list is credited only where people "
+        "whom it ranks high did gain more from the calls that were made.",
+        class_="note",
+    )
 
 
 def age(facts: Facts) -> Markup | None:

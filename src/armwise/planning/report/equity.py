@@ -7,11 +7,8 @@ import numpy as np
 import polars as pl
 
 from armwise.planning.check import ProgrammeData
+from armwise.planning.groupings import group_columns, num_shown
 from armwise.planning.intervals import Share, wilson
-from armwise.planning.report.markup import UNKNOWN
-
-# A column that cuts people into more groups than this is no grouping to look at.
-MOST_GROUPS = 12
 
 
 class Group(NamedTuple):
@@ -63,7 +60,7 @@ class Grouping(NamedTuple):
 def make_groupings(
     data: ProgrammeData, called: Iterable[str], smallest: int, eligible: Iterable[str] | None = None
 ) -> tuple[Grouping, ...]:
-    """The programme's own groups, then every category of at most ``MOST_GROUPS`` values.
+    """Who is called by each column of ``group_columns``.
 
     Args:
         data: the programme's.
@@ -71,9 +68,6 @@ def make_groupings(
         smallest: groups of fewer people are not shown.
         eligible: the ids of those who may be called; by default everyone's.
     """
-    columns = [] if data.groups is None else [data.groups.alias(data.programme.budget.group or "group")]
-    named = {column.name for column in columns}
-    columns += [column for column in data.features if column.dtype == pl.String and column.name not in named]
     people = pl.DataFrame(
         {
             "state": np.asarray(data.last_states),
@@ -81,7 +75,7 @@ def make_groupings(
             "may": _among(data.ids, data.ids if eligible is None else eligible),
         }
     )
-    return tuple(_grouping(column, people, smallest) for column in columns if 1 < column.n_unique() <= MOST_GROUPS)
+    return tuple(_grouping(column, people, smallest) for column in group_columns(data))
 
 
 def _among(ids: pl.Series, some: Iterable[str]) -> pl.Series:
@@ -90,7 +84,7 @@ def _among(ids: pl.Series, some: Iterable[str]) -> pl.Series:
 
 def _grouping(column: pl.Series, people: pl.DataFrame, smallest: int) -> Grouping:
     sizes = (
-        people.with_columns(column.fill_null(UNKNOWN).alias("name"))
+        people.with_columns(column.alias("name"))
         .group_by("name")
         .agg(
             num_people=pl.len().cast(pl.Int64),
@@ -101,23 +95,11 @@ def _grouping(column: pl.Series, people: pl.DataFrame, smallest: int) -> Groupin
         )
         .sort(["num_people", "name"], descending=[True, False])
     )
-    num_shown = _num_shown(sizes["num_people"].to_list(), smallest)
+    number = num_shown(sizes["num_people"].to_list(), smallest)
     low, calls = int(sizes["num_low"].sum()), int(sizes["num_calls"].sum())
-    groups = [_group(row, people.height, low, calls) for row in sizes.head(num_shown).iter_rows(named=True)]
-    hidden = sizes.slice(num_shown)
+    groups = [_group(row, people.height, low, calls) for row in sizes.head(number).iter_rows(named=True)]
+    hidden = sizes.slice(number)
     return Grouping(column.name, tuple(groups), hidden.height, int(hidden["num_people"].sum()))
-
-
-def _num_shown(sizes: list[int], smallest: int) -> int:
-    """How many of the groups, largest first, are shown.
-
-    Everyone together is known, so what is hidden can be worked out as the rest: it must not be a small group either.
-    """
-    shown = sum(size >= smallest for size in sizes)
-    hidden = sum(sizes[shown:])
-    if hidden and shown and hidden < smallest:
-        shown -= 1
-    return shown
 
 
 def _group(row: dict[str, int | str], num_people: int, num_low: int, num_calls: int) -> Group:

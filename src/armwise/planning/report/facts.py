@@ -4,20 +4,20 @@ from typing import NamedTuple
 
 import numpy as np
 import polars as pl
+from jaxtyping import Float
 
-from armwise.data import transition_counts
+from armwise.evaluation.effects import CallEffects, call_effects
 from armwise.planning.assessment import Assessment
 from armwise.planning.call_list import Plan
 from armwise.planning.check import DataQuality, ProgrammeData
 from armwise.planning.findings import Report
+from armwise.planning.groupings import SMALLEST_GROUP, group_labels, of_large_groups
 from armwise.planning.manifest import Manifest
+from armwise.planning.planner import OutreachPlanner
 from armwise.planning.report.closeness import Closeness, measure_closeness
-from armwise.planning.report.effect import Effect, pooled_effect
 from armwise.planning.report.equity import Grouping, make_groupings
-from armwise.planning.report.forecast import Forecast, make_forecast
+from armwise.planning.report.forecast import Promise, make_promise
 from armwise.planning.weekly import Prepared, rank_everyone, step_name
-
-SMALLEST_GROUP = 10
 
 
 class Facts(NamedTuple):
@@ -29,17 +29,18 @@ class Facts(NamedTuple):
         num_states: of engagement.
         plan: the list.
         manifest: what it was made from.
-        forecast: of the coming steps.
+        promise: what the list's calls are expected to bring; none if there was no evaluation.
         groupings: calls by group.
         smallest_group: groups of fewer people are not shown.
-        assessment: of the planner, on people held back; none if there was no evaluation.
+        assessment: of the planner, on past steps and people not learned from; none if there was no evaluation.
         is_current: whether the assessment is of the files that the plan was made from.
         quality: of the data.
         findings: of the check of the files.
         num_learned_from: people that the model learned from.
-        effect: what followed calls in the history.
+        effects: what past calls did.
         closeness: of the list to the people whom it leaves out.
         background: for each person on the list: id, since_observed, num_calls, since_call.
+        note: what the settings say a reader must know first.
     """
 
     name: str
@@ -47,7 +48,7 @@ class Facts(NamedTuple):
     num_states: int
     plan: Plan
     manifest: Manifest
-    forecast: Forecast
+    promise: Promise | None
     groupings: tuple[Grouping, ...]
     smallest_group: int
     assessment: Assessment | None
@@ -55,9 +56,10 @@ class Facts(NamedTuple):
     quality: DataQuality
     findings: Report
     num_learned_from: int
-    effect: Effect
+    effects: CallEffects
     closeness: Closeness
     background: pl.DataFrame
+    note: str | None = None
 
     @property
     def planned_step(self) -> str:
@@ -87,7 +89,7 @@ def collect(prepared: Prepared, assessment: Assessment | None, smallest_group: i
         num_states=data.trajectories.num_states,
         plan=planned.plan,
         manifest=planned.manifest,
-        forecast=make_forecast(planner, here),
+        promise=None if assessment is None else make_promise(assessment, len(calls)),
         groupings=make_groupings(here, calls["id"], smallest_group, everyone["id"]),
         smallest_group=smallest_group,
         assessment=assessment,
@@ -95,10 +97,32 @@ def collect(prepared: Prepared, assessment: Assessment | None, smallest_group: i
         quality=data.quality,
         findings=findings,
         num_learned_from=int(planner.metrics_["num_people"]),
-        effect=pooled_effect(np.asarray(transition_counts(data.trajectories)), np.asarray(planner.problem_.rewards)),
+        effects=_effects(planner, data, assessment, smallest_group),
         closeness=measure_closeness(calls, everyone, _rivals(data)),
         background=make_background(data, calls),
+        note=data.programme.note,
     )
+
+
+def _effects(
+    planner: OutreachPlanner, data: ProgrammeData, assessment: Assessment | None, smallest: int
+) -> CallEffects:
+    """As evaluated from the very same files, which saves time; else estimated again."""
+    if assessment is not None and dict(assessment.inputs) == data.inputs:
+        return of_large_groups(assessment.effects, data, smallest)
+    return estimate_effects(data, np.asarray(planner.problem_.rewards), smallest)
+
+
+def estimate_effects(data: ProgrammeData, rewards: Float[np.ndarray, " states"], smallest: int) -> CallEffects:
+    """What past calls did, from everyone's history, those who have finished included.
+
+    Args:
+        data: the programme's.
+        rewards: of the states.
+        smallest: groups of fewer people are not shown.
+    """
+    effects = call_effects(data.trajectories, group_labels(data, smallest), rewards=rewards)
+    return of_large_groups(effects, data, smallest)
 
 
 def make_background(data: ProgrammeData, calls: pl.DataFrame) -> pl.DataFrame:

@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from armwise.planning.intervals import Number
 
 VOID = ("meta", "br")
-UNKNOWN = "not known"
 # Longer text in a cell gets room.
 LONG_TEXT = 30
 

@@ -5,9 +5,11 @@ from importlib import resources
 from armwise.planning.report.alarms import alarms_section
 from armwise.planning.report.calls import calls_section
 from armwise.planning.report.comparison import better_section
+from armwise.planning.report.effect import effect_section
 from armwise.planning.report.facts import Facts
 from armwise.planning.report.markup import Markup, count, tag
-from armwise.planning.report.people import equity_section, forecast_section
+from armwise.planning.report.people import equity_section
+from armwise.planning.report.promise import forecast_section
 from armwise.planning.report.trust import checks_section, data_section
 
 # Even if something on the page tried to, the browser would fetch and run nothing.
@@ -15,6 +17,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri
 # What may be wrong comes first; the list comes after what speaks for it.
 SECTIONS = {
     "alarms": ("Before you use this list", alarms_section),
+    "effect": ("Did past calls help?", effect_section),
     "better": ("Is this better than simpler ways?", better_section),
     "calls": ("Whom to call, and why", calls_section),
     "forecast": ("What the calls are expected to bring", forecast_section),
@@ -54,6 +57,7 @@ def _header(facts: Facts) -> Markup:
         "header",
         tag("p", simulated, class_="banner") if facts.is_simulated else None,
         tag("h1", facts.name),
+        tag("p", facts.note, class_="soft") if facts.note else None,
         tag("p", numbers, class_="soft"),
     )
 

@@ -1,70 +1,12 @@
-"""The sections about everyone together: what the calls are expected to bring, and which groups they go to."""
+"""The section about everyone together: which groups the calls go to."""
 
 from armwise.planning.intervals import Share
-from armwise.planning.report.charts import Point, Row, Series, bar_chart, legend_entry, line_chart, row_chart
+from armwise.planning.report.charts import Point, Row, bar_chart, legend_entry, row_chart
 from armwise.planning.report.equity import Group, Grouping
 from armwise.planning.report.facts import Facts
 from armwise.planning.report.markup import Markup, count, decimal, fold, join, percent, span, table, tag
 
 SERIES = ("share of people", "share of those in need", "share of calls")
-
-
-def forecast_section(facts: Facts) -> Markup:
-    """The expected course with the list, with lots, and without calls."""
-    forecast, step = facts.forecast, facts.step
-    last = len(forecast.courses[0].engagement) - 1
-    what = "People engaged" if facts.num_states == 2 else "Average engagement (0 % lowest state, 100 % highest)"
-    series = [
-        Series(f"{course.name}: {percent(course.engagement[-1], 1)}", course.engagement) for course in forecast.courses
-    ]
-    return tag(
-        "div",
-        line_chart("course", f"{what}, by {step}s from now", series, f"{step}s from now", what),
-        _forecast_notes(facts, what.split(" (")[0], last),
-        class_="pair",
-    )
-
-
-def _forecast_notes(facts: Facts, what: str, last: int) -> Markup:
-    forecast, step = facts.forecast, facts.step
-    return tag(
-        "div",
-        tag(
-            "p",
-            f"The model expects the list to gain {_gains(facts, 0)} over {last} {step}s, and as many calls at random "
-            f"{_gains(facts, 1)}. This is an expectation, not a promise: in {count(forecast.num_trajectories)} "
-            f"simulated runs, people behave as the model has learned they do and {count(forecast.budget)} are called "
-            f"each {step}. If the model is wrong, so are the lines.",
-        ),
-        fold("The forecast in numbers", _forecast_table(facts, what, last)),
-        tag(
-            "p",
-            "The ranges hold 9 in 10 simulated runs. They cover luck alone, not errors of the model, so the truth can "
-            "easily lie outside. People who are never to be called are not called here either; budgets of groups, "
-            "waits after a call and limits per person hold for the list but are not simulated.",
-            class_="note",
-        ),
-    )
-
-
-def _gains(facts: Facts, place: int) -> str:
-    course = facts.forecast.courses[place]
-    low, high = (count(end) for end in course.spread)
-    return f"{count(course.gained)} engaged {facts.step}s (range {low} to {high})"
-
-
-def _forecast_table(facts: Facts, what: str, last: int) -> Markup:
-    rows = [
-        (
-            course.name,
-            percent(course.engagement[-1], 1),
-            count(course.gained) if course.name != "no calls" else "–",
-            f"{count(course.spread[0])} to {count(course.spread[1])}" if course.name != "no calls" else "–",
-        )
-        for course in facts.forecast.courses
-    ]
-    header = ("Whom to call", f"{what} after {last} {facts.step}s", f"Engaged {facts.step}s gained", "9 in 10 runs")
-    return table(f"Over the next {last} {facts.step}s, everyone together", header, rows)
 
 
 def _everyone(facts: Facts) -> Markup:
@@ -87,8 +29,8 @@ def equity_section(facts: Facts) -> Markup:
     return join(
         tag(
             "p",
-            f"People in need were {lowest} when last observed. The list goes by what a call changes, not by need "
-            "alone, so the two may differ; a large difference deserves a question.",
+            f"People in need were {lowest} when last observed. The list goes by what the model expects a call to "
+            "change, not by need alone, so the two may differ; a large difference deserves a question.",
         ),
         tag("ul", *(legend_entry(place, name) for place, name in enumerate(SERIES)), class_="legend paper"),
         tag(

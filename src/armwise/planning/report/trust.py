@@ -1,62 +1,92 @@
-"""The sections about trust: predictions against what happened, what the model learned by, and the data."""
+"""The sections about trust: predictions against what happened, and the data."""
 
-import math
+from collections.abc import Sequence
 
+from armwise.evaluation.prediction import PredictionQuality
+from armwise.evaluation.resampling import Estimate
 from armwise.planning.calibration import Bin
 from armwise.planning.findings import Report
-from armwise.planning.intervals import WIDTH
 from armwise.planning.report.charts import Point, Row, agreement_chart, bar_chart, column_chart, row_chart
 from armwise.planning.report.comparison import age, not_computed
 from armwise.planning.report.facts import Facts
-from armwise.planning.report.markup import Markup, count, decimal, fold, join, percent, signed, span, table, tag
+from armwise.planning.report.markup import Markup, count, decimal, fold, join, percent, span, table, tag
 
 
 def checks_section(facts: Facts) -> Markup:
-    """Predicted against observed, on people whom the model has not learned from; and what it learned by."""
+    """Predicted against observed, in steps and for people that were not learned from."""
     kept = facts.assessment
     if kept is None:
-        return join(_effect(facts), not_computed("The check of the predictions"))
+        return not_computed("The check of the predictions")
     event = "engaged" if facts.num_states == 2 else "above the lowest state"
     return join(
         age(facts),
-        _effect(facts),
+        tag("p", say_predictions(kept.predictions, facts.step), class_="answer"),
         tag(
             "p",
-            f"For this check the model learned from four fifths of the people. For the other {count(kept.num_people)} "
-            f"it predicted, {facts.step} by {facts.step}, how likely each was to be {event} in the next one. If the "
+            f"For this check models learned from the early {facts.step}s of half of the people. For the other half "
+            f"they predicted, in each later {facts.step}, how likely each was to be {event} in the next one. If the "
             "predictions are right, the dots lie on the dashed line: of those given 30 %, 30 % were.",
         ),
         tag(
             "div",
             _agreement("left-alone", f"Left alone: {event} in the next {facts.step}", kept.left_alone),
             _agreement("called", f"Called: {event} in the next {facts.step}", kept.called),
-            _losses(facts),
+            _surprise(kept.predictions, facts.step),
             class_="charts",
         ),
         tag(
             "p",
             f"A dot is a group of person-{facts.step}s with similar predictions; its line is the 95 % interval "
-            "(Wilson), which takes them for independent, though several are of the same person. Who was called in the "
-            "past may not have been decided by lot, so the second chart shows what happened after calls, not what "
-            "calls caused. Quality is the share of the possible gain that the calls reach, with two standard errors.",
+            "(Wilson), which takes them for independent, though several are of the same person. Predictions are for "
+            "people left alone; the second chart sets them beside what happened to people who were called, so that a "
+            "difference is no error of the predictions. Surprise is the average log-loss: 0 for one who always gives "
+            "what happens 100 %.",
             class_="note",
         ),
     )
 
 
-def _effect(facts: Facts) -> Markup | None:
-    """What followed past calls, in a sentence."""
-    effect = facts.effect
-    if math.isnan(effect.difference):
-        return None
-    what = "People engaged" if facts.num_states == 2 else "Average engagement"
-    points = f"{signed(100 * effect.difference)} points (± {decimal(200 * effect.error, 1)})"
+def say_predictions(predictions: Sequence[PredictionQuality], step: str) -> str:
+    """Whether the predictions beat those that need no features: everyone's average, and each person's own past.
+
+    Args:
+        predictions: armwise's first.
+        step: what a step is called, in the singular.
+    """
+    simple = {
+        "population": "One prediction for all people in the same state",
+        "own weeks": f"A person's own past {step}s",
+    }
+    return " ".join(_beside(simple[each.name], each, predictions[0]) for each in predictions if each.name in simple)
+
+
+def _beside(who: str, each: PredictionQuality, own: PredictionQuality) -> str:
+    verb = "predict" if who.endswith("s") else "predicts"
+    numbers = f"average surprise {decimal(each.log_loss.value, 3)} against {decimal(own.log_loss.value, 3)}"
+    if each.lead.is_below_zero:
+        return f"{who} {verb} better than armwise does: {numbers}."
+    if each.lead.is_above_zero:
+        return f"{who} {verb} worse than armwise does: {numbers}."
+    return f"{who} {verb} neither better nor worse than armwise, as far as can be told: {numbers}."
+
+
+def _surprise(predictions: Sequence[PredictionQuality], step: str) -> Markup:
+    """How surprised each prediction was by what happened."""
+    named = {"population": "the same for all in a state", "own weeks": f"a person's own past {step}s"}
+    labels = [named.get(each.name, each.name) for each in predictions]
+    marks = [Row(label, (Point(*each.log_loss),)) for label, each in zip(labels, predictions, strict=True)]
+    rows = [(label, _loss(each.log_loss), _loss(each.lead)) for label, each in zip(labels, predictions, strict=True)]
+    title = "Average surprise at what happened (smaller is better)"
+    header = ("Predicted by", "Surprise (95 % interval)", "More than armwise")
     return tag(
-        "p",
-        f"{what} in the {facts.step} after {count(effect.num_called)} past calls, compared with people in the same "
-        f"state who were left alone: {points}. This is no proof: calls may have gone to people who would have come "
-        "back anyway.",
+        "div",
+        row_chart("surprise", title, marks, ("surprise",), "{:.2g}"),
+        fold("The surprise in numbers", table(title, header, rows)),
     )
+
+
+def _loss(each: Estimate) -> str:
+    return f"{decimal(each.value, 3)} ({decimal(each.low, 3)} to {decimal(each.high, 3)})"
 
 
 def _agreement(name: str, title: str, bins: tuple[Bin, ...]) -> Markup:
@@ -78,29 +108,6 @@ def _agreement(name: str, title: str, bins: tuple[Bin, ...]) -> Markup:
         agreement_chart(name, f"{title} (observed, over predicted)", points, "predicted"),
         fold("These predictions in numbers", table(title, header, rows, 0)),
     )
-
-
-def _losses(facts: Facts) -> Markup:
-    """How good the calls are that models learned by different losses lead to."""
-    assert facts.assessment is not None
-    losses = facts.assessment.losses
-    marks = [Row(each.loss, (_reach(each.quality, WIDTH * each.standard_error),)) for each in losses]
-    rows = [
-        (each.loss, f"{decimal(each.quality)} ± {decimal(each.standard_error)}", decimal(each.gain))
-        for each in losses
-        if not math.isnan(each.quality)
-    ]
-    title = "Quality of the calls, by what the model learned by"
-    header = ("Learned by", "Quality", "Gain per 100 people")
-    return tag(
-        "div",
-        row_chart("losses", title, marks, ("quality",), "{:.2g}"),
-        fold("The losses in numbers", table(title, header, rows)),
-    )
-
-
-def _reach(value: float, half: float) -> Point:
-    return Point(value, value - half, value + half)
 
 
 def data_section(facts: Facts) -> Markup:

@@ -1,0 +1,202 @@
+"""How good a planner's lists would have been in past weeks, beside what a programme would do without it.
+
+For several past steps t, people are divided in two. A planner learns from one half, from the steps up to t alone, and
+lists whom to call in the other half in the steps after t. Its list is judged by what calls did
+(``evaluation.effects``): an effect for each state, estimated from the half that the planner did not learn from, and a
+slope along the planner's own order, estimated in the steps after t. So a planner is credited with a choice only where
+people whom it ranks high did gain more from calls than others in the same state.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Bool, Float, Int
+
+from armwise.data import Trajectories, transition_counts
+from armwise.evaluation.decisions import Decisions, find_decisions, one_hot
+from armwise.evaluation.effects import NOTHING, CallEffects, EffectRegression, call_effects, state_levels
+from armwise.evaluation.gain import Judge, gain_of_calls
+from armwise.evaluation.lists import list_best, rank_in_state
+from armwise.evaluation.persistence import fit_prior
+from armwise.evaluation.prediction import PredictionQuality, judge_predictions
+from armwise.evaluation.resampling import NUM_RESAMPLES, Estimate, Resampled
+from armwise.planner.past import (
+    ARMWISE,
+    NUM_ORIGINS,
+    Fit,
+    Rows,
+    Scores,
+    check_halves,
+    choose_origins,
+    halves,
+    plan_past,
+    row_of_action,
+)
+from armwise.rmab import Problem
+
+
+class WayJudged(NamedTuple):
+    """How one way to choose whom to call would have done.
+
+    Attributes:
+        name: of the way.
+        gain: engaged steps that 100 of its calls gain in the 12 steps after them.
+        lead: how much more armwise gains with 100 calls; all 0 for armwise itself.
+    """
+
+    name: str
+    gain: Estimate
+    lead: Estimate
+
+
+@dataclass(frozen=True)
+class Backtest:
+    """What past weeks say of a planner.
+
+    Attributes:
+        effects: what past calls did.
+        ways: armwise first, then what else it can learn by, then the rules of thumb.
+        predictions: how well the next state was predicted for those left alone.
+        expected: the predicted probability of not being in the lowest state after each decision; NaN where not judged.
+        decisions: of all people.
+        judge: of behaviour, with an effect for each level of states.
+        levels: the level of effects that each state belongs to.
+        origins: the steps up to which planners learned.
+        num_judged: decisions on which lists were judged.
+        num_calls: calls among them.
+        budget_share: calls per person and step.
+    """
+
+    effects: CallEffects
+    ways: tuple[WayJudged, ...]
+    predictions: tuple[PredictionQuality, ...]
+    expected: Scores
+    decisions: Decisions
+    judge: Judge
+    levels: Int[np.ndarray, " states"]
+    origins: tuple[int, ...]
+    num_judged: int
+    num_calls: int
+    budget_share: float
+
+
+def run_backtest(
+    history: Trajectories,
+    problem: Problem,
+    fits: Mapping[str, Fit],
+    *,
+    budget_share: float,
+    groups: Mapping[str, Any] | None = None,
+    num_origins: int = NUM_ORIGINS,
+    num_resamples: int = NUM_RESAMPLES,
+    seed: int = 0,
+    advance: Callable[[], None] = lambda: None,
+) -> Backtest:
+    """Judge planners on weeks and people that they have not seen.
+
+    Args:
+        history: of all people, in an order that depends on nothing but who they are.
+        problem: rewards and discount.
+        fits: planners to judge, by name; the first is armwise itself.
+        budget_share: calls per person and step.
+        groups: labels of the people, for effects by group.
+        num_origins: past steps to plan from.
+        num_resamples: of people, for the intervals.
+        seed: divides the people, and draws the resamples.
+        advance: called after each fit, ``2 × len(fits) × origins`` times.
+    """
+    rewards = np.asarray(problem.rewards, dtype=float)
+    decisions = find_decisions(history, rewards)
+    origins = choose_origins(history, num_origins)
+    check_halves(history, origins[0], seed)
+    eligible = np.asarray(history.observed)[:, :-1].copy()
+    eligible[:, : origins[0]] = False
+    past = plan_past(history, decisions, problem, fits, origins, seed, advance)
+    judging = _Judging(history, decisions, eligible, rewards, budget_share, num_resamples, seed)
+    gains = {name: judging.gain(scores) for name, scores in past.scores.items()}
+    judged = eligible & decisions.valid
+    effects = call_effects(history, groups, rewards=rewards, num_resamples=num_resamples, seed=seed)
+    return Backtest(
+        effects,
+        (*_compare(gains), *_never(gains)) if effects.is_enough else _not_judged(gains),
+        judge_predictions(decisions, judged, past.rows, num_resamples, seed),
+        np.where(judged, 1 - row_of_action(past, decisions)[..., 0], np.nan),
+        decisions,
+        judging.by_state(),
+        judging.levels,
+        origins,
+        int(judged.sum()),
+        int(decisions.called[judged].sum()),
+        budget_share,
+    )
+
+
+class _Judging:
+    """What 100 calls of each way gain, all by the same decisions and the same resamples of people."""
+
+    def __init__(
+        self,
+        history: Trajectories,
+        decisions: Decisions,
+        eligible: Bool[np.ndarray, "people steps"],
+        rewards: Float[np.ndarray, " states"],
+        share: float,
+        num_resamples: int,
+        seed: int,
+    ):
+        self.decisions, self.rewards, self.share = decisions, rewards, share
+        # Each half has planners, and so lists, of its own.
+        self.halves = [_within(eligible, judged) for _, judged in halves(history.num_arms, seed)]
+        self.counts = np.asarray(transition_counts(history), dtype=float)[:, :, 0]
+        self.levels = state_levels(decisions)
+        self.level = one_hot(self.levels[decisions.states], int(self.levels.max()) + 1)
+        self.regression = EffectRegression(decisions, None, num_resamples, seed)
+        self.prior = fit_prior(self.counts, num_resamples, seed)
+        second = halves(history.num_arms, seed)[0][1]
+        self.half = one_hot(np.isin(np.arange(history.num_arms), second).astype(int), 2)
+
+    def by_state(self) -> Judge:
+        """Of behaviour, with an effect for each level of states."""
+        return Judge(self.regression.surface(self.level), self.prior, self.rewards)
+
+    def gain(self, scores: Scores) -> Resampled:
+        """Of 100 calls to those who come first by the scores."""
+        listed = np.sum([list_best(scores, eligible, self.share) for eligible in self.halves], axis=0)
+        terms, places = self._terms(scores)
+        judge = Judge(self.regression.surface(terms, places), self.prior, self.rewards)
+        gain, number = gain_of_calls(judge, np.einsum("it,itk->ik", listed, terms), self.counts), listed.sum()
+        return Resampled(100 * gain.value / number, 100 * gain.draws / number)
+
+    def _terms(self, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
+        """The level of the state in each half, and in each level the place in the order of scores.
+
+        Each half has effects of its own. A planner calls people in the state in which calls seemed to work for those
+        whom it learned from: judged by the same people, it would be credited with their luck.
+        """
+        place = np.sum([rank_in_state(scores, self.decisions, eligible) for eligible in self.halves], axis=0)
+        places = self.level * place[..., None]
+        by_half = self.level[..., None] * self.half[:, None, None]
+        return np.concatenate([by_half.reshape(*place.shape, -1), places], axis=-1), places
+
+
+def _within(eligible: Bool[np.ndarray, "people steps"], rows: Rows) -> Bool[np.ndarray, "people steps"]:
+    return eligible & np.isin(np.arange(len(eligible)), rows)[:, None]
+
+
+def _compare(gains: Mapping[str, Resampled]) -> tuple[WayJudged, ...]:
+    own = gains[ARMWISE]
+    return tuple(
+        WayJudged(name, gain.interval(), Resampled(own.value - gain.value, own.draws - gain.draws).interval())
+        for name, gain in gains.items()
+    )
+
+
+def _not_judged(gains: Mapping[str, Resampled]) -> tuple[WayJudged, ...]:
+    """Without calls that can be compared, nothing is known of any way."""
+    return tuple(WayJudged(name, NOTHING, NOTHING) for name in (*gains, "never"))
+
+
+def _never(gains: Mapping[str, Resampled]) -> tuple[WayJudged]:
+    return (WayJudged("never", Estimate(0.0, 0.0, 0.0), gains[ARMWISE].interval()),)

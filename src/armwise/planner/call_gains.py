@@ -1,0 +1,130 @@
+"""What one call gains in each state, estimated from the past calls, with the error of that estimate.
+
+A planner's own predicted chains would promise a gain even where calls do nothing: they were learned to put people in
+an order. So the gain of a call comes from the effects of past calls (``evaluation.effects``), which are 0 on average
+where calls do nothing.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Float, Int
+
+from armwise.data import Trajectories, transition_counts
+from armwise.evaluation.decisions import Decisions, find_decisions, one_hot
+from armwise.evaluation.effects import CallEffects, EffectRegression, effects_by_state, state_levels
+from armwise.evaluation.gain import NUM_STEPS, Judge, gain_of_one_call
+from armwise.evaluation.persistence import fit_prior, values_left_alone
+from armwise.evaluation.resampling import LEVEL, Resampled
+
+NUM_RESAMPLES = 200
+# The normal equations grow with the square of the states. More states than this are judged as so many bands of them.
+MOST_BANDS = 6
+# More people, drawn at random, would narrow the intervals little and take gigabytes.
+MOST_PEOPLE = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class CallGains:
+    """What one call gains by state: engaged steps in the 12 steps after it, over no call.
+
+    Attributes:
+        gains: of a person in each state; NaN if there were too few calls to tell.
+        covariance: of the errors of ``gains``.
+        levels: the level of effects that each state belongs to; states of one level have the same effect.
+        effects: what past calls did, on the whole and by level.
+    """
+
+    gains: Float[np.ndarray, " states"]
+    covariance: Float[np.ndarray, "states states"]
+    levels: Int[np.ndarray, " states"]
+    effects: CallEffects
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there were calls enough to tell."""
+        return self.effects.is_enough
+
+
+def estimate_call_gains(history: Trajectories, rewards: Any, seed: int = 0) -> CallGains:
+    """Estimate what a call gains from what past calls did.
+
+    Args:
+        history: of the people, in an order that does not depend on the table they came in.
+        rewards: of the states.
+        seed: of the resamples of people, and of who is taken where there are many.
+    """
+    values = np.asarray(rewards, dtype=float)
+    bands = np.arange(len(values)) * min(MOST_BANDS, len(values)) // len(values)
+    history = _in_bands(_some_people(history, seed), bands)
+    values = np.array([values[bands == band].mean() for band in range(bands[-1] + 1)])
+    decisions = find_decisions(history, values)
+    regression, levels = EffectRegression(decisions, None, NUM_RESAMPLES, seed), state_levels(decisions)
+    effects = _in_states(effects_by_state(regression, decisions, levels, values, LEVEL), bands)
+    if not effects.is_enough:
+        return _unknown(levels[bands], effects)
+    terms = one_hot(levels, int(levels.max()) + 1)
+    counts = np.asarray(transition_counts(history), dtype=float)[:, :, 0]
+    judge = Judge(regression.surface(terms[decisions.states]), fit_prior(counts, NUM_RESAMPLES, seed), values)
+    gains = gain_of_one_call(judge, terms)
+    covariance = _covariance(gains, _smallest_errors(judge, decisions, levels))
+    return CallGains(gains.value[bands], covariance[np.ix_(bands, bands)], levels[bands], effects)
+
+
+def _unknown(levels: Int[np.ndarray, " states"], effects: CallEffects) -> CallGains:
+    return CallGains(np.full(len(levels), np.nan), np.full((len(levels), len(levels)), np.nan), levels, effects)
+
+
+def _some_people(history: Trajectories, seed: int) -> Trajectories:
+    if history.num_arms <= MOST_PEOPLE:
+        return history
+    rows = np.sort(np.random.default_rng(seed).permutation(history.num_arms)[:MOST_PEOPLE])
+    return jax.tree.map(lambda leaf: leaf[rows], history)
+
+
+def _in_bands(history: Trajectories, bands: Int[np.ndarray, " states"]) -> Trajectories:
+    number = int(bands[-1]) + 1
+    if number == len(bands):
+        return history
+    return Trajectories(
+        jnp.asarray(bands)[history.states], history.actions, history.observed, number, history.num_actions
+    )
+
+
+def _in_states(effects: CallEffects, bands: Int[np.ndarray, " states"]) -> CallEffects:
+    """The effects by band under the numbers of the states in it."""
+    named = [each._replace(name=_name_band(int(each.name.removeprefix("state ")), bands)) for each in effects.by_state]
+    return replace(effects, by_state=tuple(named))
+
+
+def _name_band(band: int, bands: Int[np.ndarray, " states"]) -> str:
+    members = np.flatnonzero(bands == band)
+    return f"state {members[0]}" if len(members) == 1 else f"states {members[0]} to {members[-1]}"
+
+
+def _smallest_errors(
+    judge: Judge, decisions: Decisions, levels: Int[np.ndarray, " states"]
+) -> Float[np.ndarray, " states"]:
+    """The standard error of each gain if calls changed nothing: as many people left alone would differ so much.
+
+    Resamples of few calls, of which hardly any or nearly all were followed by engagement, say too little of the error.
+    """
+    mean = judge.prior.value / judge.prior.value.sum(axis=-1, keepdims=True)
+    worth = values_left_alone(mean[None], judge.rewards, NUM_STEPS)[-1, 0][decisions.next_states]
+    alone, called = (decisions.valid & (decisions.called == each) for each in (0, 1))
+    calls = np.bincount(decisions.states[called], minlength=len(levels))
+    within = [worth[alone & (decisions.states == state)] for state in range(len(levels))]
+    variance = np.array([each.var() if len(each) else 0.0 for each in within])
+    by_level = one_hot(levels, int(levels.max()) + 1)
+    return (np.sqrt((variance * calls) @ by_level) / (calls @ by_level))[levels]
+
+
+def _covariance(gains: Resampled, smallest: Float[np.ndarray, " states"]) -> Float[np.ndarray, "states states"]:
+    """The resamples' covariance, with standard errors that are not below the smallest possible."""
+    covariance = np.atleast_2d(np.cov(gains.draws, rowvar=False))
+    errors = np.sqrt(np.diag(covariance))
+    wider = np.maximum(errors, smallest) / np.maximum(errors, 1e-12)
+    return covariance * np.outer(wider, wider)

@@ -1,0 +1,186 @@
+"""Who would have come first in past weeks, by each way to choose, from what was known then.
+
+People are divided in two. A planner learns from one half, from the steps up to an origin alone, and scores the other
+half in the steps from there to the next origin.
+"""
+
+import itertools
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import jax
+import numpy as np
+from jaxtyping import Float, Int
+
+from armwise.data import Trajectories, estimate_transitions, transition_counts
+from armwise.errors import InvalidInputError
+from armwise.evaluation.decisions import Decisions
+from armwise.evaluation.lists import simple_scores
+from armwise.evaluation.persistence import Counts, fit_prior
+from armwise.rmab import Problem, whittle_indices
+
+NUM_ORIGINS, FEWEST_STEPS = 3, 4
+ARMWISE = "armwise"
+
+# Those learned from and those judged are different people.
+Rows = Int[np.ndarray, " _"]
+Scores = Float[np.ndarray, "people steps"]
+
+
+class Predictions(NamedTuple):
+    """What a planner says of people.
+
+    Attributes:
+        transitions: each person's predicted chain, ``[people, states, 2, states]``.
+        indices: who comes first in each state, ``[people, states]``.
+    """
+
+    transitions: Float[np.ndarray, "people states 2 states"]
+    indices: Float[np.ndarray, "people states"]
+
+
+# Learns from some people's steps up to and including one, and predicts others.
+Fit = Callable[[Rows, int, Rows], Predictions]
+
+
+def choose_origins(history: Trajectories, num_origins: int) -> tuple[int, ...]:
+    """The steps to plan from: from the middle of the history on, so that there is a past to learn from."""
+    if history.num_steps < FEWEST_STEPS:
+        raise InvalidInputError(
+            f"A backtest learns from early steps and judges on later ones: it takes {FEWEST_STEPS} steps, and the "
+            f"history has {history.num_steps}."
+        )
+    actions, observed = np.asarray(history.actions), np.asarray(history.observed)
+    called = ((actions[:, :-1] > 0) & observed[:, :-1] & observed[:, 1:]).any(axis=0)
+    if not called.any():
+        raise InvalidInputError(
+            "Nobody in the history was called and then observed in the next step, so that nothing tells whether calls "
+            "help. Record the calls that were made, or make some by lot."
+        )
+    # Learning needs a call, and judging comes after it.
+    first = max((history.num_steps - 1) // 2, int(np.argmax(called)) + 1)
+    last = history.num_steps - 1
+    if first >= last:
+        raise InvalidInputError(
+            f"The first calls were made in step {first} of {history.num_steps}, so that no step is left to judge on. "
+            "Wait for another step."
+        )
+    return tuple(np.unique(np.linspace(first, last, num_origins + 1)[:-1].astype(int)).tolist())
+
+
+class Past(NamedTuple):
+    """What each way would have said in the past.
+
+    Attributes:
+        scores: who would have come first, by way.
+        rows: the next state's predicted distribution for each decision if left alone, by what predicted it.
+        if_called: the same if called, by armwise.
+    """
+
+    scores: dict[str, Scores]
+    rows: dict[str, Float[np.ndarray, "people steps states"]]
+    if_called: Float[np.ndarray, "people steps states"]
+
+
+def row_of_action(past: Past, decisions: Decisions) -> Float[np.ndarray, "people steps states"]:
+    """What armwise predicted for what was done."""
+    return np.where(decisions.called[..., None] > 0, past.if_called, past.rows[ARMWISE])
+
+
+def plan_past(
+    history: Trajectories,
+    decisions: Decisions,
+    problem: Problem,
+    fits: Mapping[str, Fit],
+    origins: tuple[int, ...],
+    seed: int,
+    advance: Callable[[], None] = lambda: None,
+) -> Past:
+    """Who would have come first at each step, by each way; nothing here looks at a later step than the one planned."""
+    shape = decisions.states.shape
+    scores = {name: np.zeros(shape) for name in (*fits, "population index", "least likely to engage")}
+    rows = {name: np.zeros((*shape, decisions.num_states)) for name in (*fits, "population", "own weeks")}
+    if_called = np.zeros((*shape, decisions.num_states))
+    bounds = (*origins, shape[1])
+    for taught, judged in halves(history.num_arms, seed):
+        for origin, end in itertools.pairwise(bounds):
+            part = _Part(history, decisions, taught, judged, origin, end)
+            for name, fit in fits.items():
+                predicted = fit(taught, origin, judged)
+                part.write(scores[name], part.pick(predicted.indices))
+                part.write(rows[name], part.pick(predicted.transitions[:, :, 0]))
+                if name == ARMWISE:
+                    expected = predicted.transitions[:, :, 0] @ np.asarray(problem.rewards)
+                    part.write(scores["least likely to engage"], -part.pick(expected))
+                    part.write(if_called, part.pick(predicted.transitions[:, :, 1]))
+                advance()
+            counts = part.counts()
+            pooled = np.asarray(estimate_transitions(counts.sum(axis=0, keepdims=True) + 0.5), dtype=float)
+            part.write(scores["population index"], part.pick(np.asarray(whittle_indices(pooled, problem))))
+            part.write(rows["population"], part.pick(pooled[:, :, 0]))
+            part.write(rows["own weeks"], part.own_rows(counts[:, :, 0]))
+    return Past({**scores, **simple_scores(decisions, np.asarray(problem.rewards, dtype=float))}, rows, if_called)
+
+
+def halves(num_people: int, seed: int) -> tuple[tuple[Rows, Rows], tuple[Rows, Rows]]:
+    """People to learn from and people to judge on, both ways around; equally many are learned from each time."""
+    order = np.random.default_rng([seed, 1]).permutation(num_people)
+    if num_people < 2:
+        raise InvalidInputError("A backtest learns from some people and judges on others: it takes at least 2.")
+    first, second = np.sort(order[: num_people // 2]), np.sort(order[num_people // 2 :])
+    return (first, second), (second[: len(first)], first)
+
+
+def check_halves(history: Trajectories, origin: int, seed: int) -> None:
+    """Refuse a history from whose early steps one half of the people teaches nothing about calls, or about a state."""
+    for taught, _ in halves(history.num_arms, seed):
+        counts = np.asarray(transition_counts(until(history, origin)[taught])).sum(axis=(0, 3))
+        early = f"In the first {origin + 1} of {history.num_steps} steps"
+        if not counts[:, 1:].any():
+            raise InvalidInputError(
+                f"{early}, one half of the people has no call whose outcome was observed, so that a backtest cannot "
+                "learn from it. Wait for more steps, or make more calls, by lot."
+            )
+        unseen = np.flatnonzero(counts[:, 0] == 0)
+        if len(unseen):
+            raise InvalidInputError(
+                f"{early}, nobody in one half of the people was in state {unseen[0]}, left alone, and observed in the "
+                "next step, so that a backtest cannot learn from it. Wait for more steps, or merge states."
+            )
+
+
+class _Part(NamedTuple):
+    """Some people in the steps from one origin to the next, and others who were learned from up to the first."""
+
+    history: Trajectories
+    decisions: Decisions
+    taught: Rows
+    judged: Rows
+    origin: int
+    end: int
+
+    def write(self, target: np.ndarray, values: np.ndarray) -> None:
+        target[self.judged, self.origin : self.end] = values
+
+    def pick(self, by_state: np.ndarray) -> np.ndarray:
+        """What belongs to each judged person's state at each step, from ``[people or 1, states, …]``."""
+        states = self.decisions.states[self.judged, self.origin : self.end]
+        people = np.arange(len(self.judged))[:, None] % len(by_state)
+        return by_state[people, states]
+
+    def counts(self) -> np.ndarray:
+        """The transitions of those learned from, up to the first origin."""
+        seen = until(self.history, self.origin)[self.taught]
+        return np.asarray(transition_counts(seen), dtype=float)
+
+    def own_rows(self, left_alone: Counts) -> np.ndarray:
+        """Each person's own weeks before each step, and what those learned from do on average, left alone."""
+        prior = fit_prior(left_alone, num_resamples=1).value
+        part = (self.judged, slice(self.origin, self.end))
+        total = self.decisions.own[part] + prior[self.decisions.states[part]]
+        return total / total.sum(axis=-1, keepdims=True)
+
+
+def until(history: Trajectories, last_step: int) -> Trajectories:
+    """A history as it was known after a step."""
+    return jax.tree.map(lambda part: part[:, : last_step + 1], history)

@@ -1,0 +1,203 @@
+"""Lists of past weeks, judged on later weeks and other people."""
+
+import numpy as np
+import pytest
+
+import armwise as aw
+from armwise.data import Trajectories, simulated_programme
+from armwise.errors import InvalidInputError
+from armwise.evaluation.decisions import find_decisions
+from armwise.planner.backtest import run_backtest
+from armwise.planner.past import ARMWISE, Predictions, choose_origins, plan_past
+from armwise.rmab import Problem
+
+REWARDS = np.array([0.0, 1.0])
+
+
+def learn_from_counts(history):
+    """A planner that knows each person by a number of her own, and the pool of those whom it learned from."""
+    states = np.asarray(history.states)
+
+    def fit(taught, last_step, judged):
+        engaged = states[taught, : last_step + 1].mean()
+        row = np.array([[1 - engaged, engaged], [0.4, 0.6]])
+        transitions = np.broadcast_to(row, (len(judged), 2, 2, 2))
+        return Predictions(transitions, np.stack([(judged * 37) % 101, (judged * 53) % 103], axis=1) / 200 + engaged)
+
+    return fit
+
+
+@pytest.fixture(scope="module")
+def programme():
+    return simulated_programme(0, num_people=301, num_weeks=9, levels=(3, 2), calls_per_week=30, unobserved=0.1)
+
+
+@pytest.fixture(scope="module")
+def result(programme):
+    history = programme.trajectories
+    return run_backtest(
+        history, Problem(), {ARMWISE: learn_from_counts(history)}, budget_share=0.1, num_resamples=50, seed=1
+    )
+
+
+def test_every_rule_of_thumb_is_beside_armwise(result):
+    names = [way.name for way in result.ways]
+    assert names[0] == ARMWISE
+    assert set(names) == {
+        ARMWISE,
+        "never",
+        "random",
+        "round robin",
+        "disengaged first",
+        "population index",
+        "least likely to engage",
+    }
+
+
+def test_a_lead_is_the_difference_of_gains(result):
+    own = result.ways[0]
+    assert own.lead.value == own.lead.high == 0
+    for way in result.ways:
+        assert way.lead.value == pytest.approx(own.gain.value - way.gain.value)
+        assert way.lead.low <= way.lead.value <= way.lead.high
+
+
+def test_only_later_steps_are_judged(result, programme):
+    observed = np.asarray(programme.trajectories.observed)
+    judged = observed[:, :-1] & observed[:, 1:]
+    judged[:, : result.origins[0]] = False
+    assert result.origins[0] == 4
+    assert (np.isfinite(result.expected) == judged).all()
+    assert result.num_judged == judged.sum()
+
+
+def test_nothing_that_plans_sees_a_later_week(programme):
+    """A signal planted in later weeks changes no score of an earlier week, and does change those after it."""
+    history = programme.trajectories
+    states, actions = np.asarray(history.states).copy(), np.asarray(history.actions).copy()
+    states[:, 7:], actions[:, 7:] = 1, 1 - actions[:, 7:]
+    planted = Trajectories.from_arrays(states, actions, history.observed)
+    origins = choose_origins(history, 3)
+
+    def plan(history):
+        fits = {ARMWISE: learn_from_counts(history)}
+        return plan_past(history, find_decisions(history, REWARDS), Problem(), fits, origins, 0)
+
+    before, after = plan(history), plan(planted)
+    for name in before.scores:
+        assert (after.scores[name][:, :7] == before.scores[name][:, :7]).all(), name
+    for name in before.rows:
+        assert (after.rows[name][:, :7] == before.rows[name][:, :7]).all(), name
+    assert (after.scores[ARMWISE][:, 7:] != before.scores[ARMWISE][:, 7:]).any()
+
+
+def test_nobody_is_judged_by_a_planner_that_learned_from_her(programme):
+    history, taught_of = programme.trajectories, {}
+
+    def fit(taught, last_step, judged):
+        assert not set(taught) & set(judged)
+        taught_of.setdefault(last_step, []).append((len(taught), len(judged)))
+        return learn_from_counts(history)(taught, last_step, judged)
+
+    run_backtest(history, Problem(), {ARMWISE: fit}, budget_share=0.1, num_resamples=2)
+    assert set(taught_of) == {4, 5, 6}
+    assert all(sizes == [(150, 151), (150, 150)] for sizes in taught_of.values())
+
+
+def test_a_planner_that_knows_whom_calls_help_is_credited():
+    rng = np.random.default_rng(0)
+    helped = rng.random(3000) < 0.3
+    calls = rng.random((3000, 10)) < 0.1
+    states = np.zeros((3000, 10), int)
+    for step in range(9):
+        chance = 0.25 + 0.5 * states[:, step] + 0.25 * calls[:, step] * helped
+        states[:, step + 1] = rng.random(3000) < chance
+    history = Trajectories.from_arrays(states, calls)
+
+    def knows(sign):
+        def fit(taught, last_step, judged):
+            del taught, last_step
+            transitions = np.broadcast_to(np.array([[0.75, 0.25], [0.25, 0.75]])[:, None], (len(judged), 2, 2, 2))
+            return Predictions(
+                transitions, sign * np.broadcast_to(helped[judged, None], (len(judged), 2)).astype(float)
+            )
+
+        return fit
+
+    def lead_over_random(sign):
+        found = run_backtest(history, Problem(), {ARMWISE: knows(sign)}, budget_share=0.1, num_resamples=100)
+        return next(way.lead for way in found.ways if way.name == "random")
+
+    assert lead_over_random(1).is_above_zero
+    assert lead_over_random(-1).is_below_zero
+
+
+def test_a_history_that_is_too_short_is_refused():
+    with pytest.raises(InvalidInputError, match="it takes 4 steps, and the history has 3"):
+        choose_origins(Trajectories.from_arrays(np.zeros((5, 3)), np.ones((5, 3))), 3)
+
+
+def test_a_history_without_calls_is_refused():
+    with pytest.raises(InvalidInputError, match="nothing tells whether calls help"):
+        choose_origins(Trajectories.from_arrays(np.zeros((5, 6)), np.zeros((5, 6))), 3)
+
+
+def test_calls_in_the_last_step_alone_leave_nothing_to_judge_on():
+    calls = np.zeros((5, 6))
+    calls[:, 4] = 1
+    with pytest.raises(InvalidInputError, match="no step is left to judge on"):
+        choose_origins(Trajectories.from_arrays(np.zeros((5, 6)), calls), 3)
+
+
+@pytest.fixture(scope="module")
+def people(programme):
+    codes = np.asarray(programme.features.codes)
+    return {
+        "id": [f"p{row:03}" for row in range(len(codes))],
+        "a": codes[:, 0].astype(str),
+        "b": codes[:, 1].astype(str),
+    }
+
+
+def test_the_planners_backtest_does_not_depend_on_the_order_of_rows(programme, people):
+    planner = aw.OutreachPlanner(aw.MeanSquaredError(), config=aw.TrainConfig(num_epochs=2), cohort_size=20)
+    history, order = programme.trajectories, np.random.default_rng(0).permutation(301)
+    shuffled = {name: np.asarray(values)[order] for name, values in people.items()}
+    first = planner.backtest(people, history, groups={"a": people["a"]}, num_resamples=20)
+    second = planner.backtest(shuffled, history[order], groups={"a": shuffled["a"]}, num_resamples=20)
+    assert first.ways == second.ways
+    assert first.effects == second.effects
+    assert not hasattr(planner, "model_")
+
+
+def test_a_column_that_is_no_name_in_the_whole_table_is_none_in_a_half(programme, people):
+    """Two people share each value; in a half of them most values are one person's alone."""
+    shared = {**people, "village": [str(row // 2) for row in range(301)]}
+    planner = aw.OutreachPlanner(
+        aw.MeanSquaredError(), config=aw.TrainConfig(num_epochs=1), cohort_size=20, random_state=1
+    )
+    assert planner.backtest(shared, programme.trajectories, num_origins=1, num_resamples=2).ways
+
+
+@pytest.mark.parametrize(
+    ("changes", "complaint"),
+    [
+        ({"groups": {"a": ["x", "y"]}}, r"groups\['a'\] must have one label for each of the 301 people"),
+        ({"groups": {"a": "x"}}, r"groups\['a'\] must have one label"),
+        ({"losses": {"random": aw.MeanSquaredError()}}, "losses has the name of another way: random"),
+    ],
+)
+def test_groups_and_losses_that_do_not_fit_are_refused(programme, people, changes, complaint):
+    with pytest.raises(InvalidInputError, match=complaint):
+        aw.OutreachPlanner().backtest(people, programme.trajectories, **changes)
+
+
+def test_with_too_few_calls_nothing_is_said_of_any_way():
+    rng = np.random.default_rng(0)
+    calls = np.zeros((200, 8), int)
+    calls[rng.permutation(200)[:16], np.arange(16) % 7] = 1
+    history = Trajectories.from_arrays(rng.integers(0, 2, (200, 8)), calls)
+    found = run_backtest(history, Problem(), {ARMWISE: learn_from_counts(history)}, budget_share=0.1, num_resamples=5)
+    assert not found.effects.is_enough
+    assert np.isnan(found.effects.overall.effect).all()
+    assert all(np.isnan(way.gain).all() and np.isnan(way.lead).all() for way in found.ways)
