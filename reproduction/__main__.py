@@ -1,0 +1,78 @@
+"""The command line of the studies.
+
+python -m reproduction deciding [--out DIR] [--seeds 10] [--quick] [--part 1/1] [--sim-dfl] [--page]
+python -m reproduction null-worlds [--out DIR] [--worlds 400] [--first 0] [--processes 2] [--page]
+python -m reproduction off-policy coverage heartsteps divisions ctn0094 page [--data DIR] [--programmes 1000]
+"""
+
+import argparse
+import dataclasses
+from pathlib import Path
+
+from reproduction import deciding, deciding_page, null_worlds, null_worlds_page, off_policy
+
+ROOT = Path(__file__).parents[1]
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a study, or write its page from results that are there."""
+    options = _parser().parse_args(arguments)
+    options.run(options)
+
+
+def _run_deciding(options: argparse.Namespace) -> None:
+    out = options.out or ROOT / "results" / ("quick" if options.quick else "") / "deciding"
+    if options.page:
+        deciding_page.write_page(out / "summary.csv", ROOT / "docs" / "deciding.md")
+        return
+    size = deciding.QUICK if options.quick else deciding.Size()
+    size = size if options.seeds is None else dataclasses.replace(size, num_seeds=options.seeds)
+    worlds, weeks = (["default"], deciding.WEEKS[:1]) if options.quick else (list(deciding.WORLDS), deciding.WEEKS)
+    deciding.run_jobs(out, size, worlds, weeks, options.part, options.sim_dfl)
+
+
+def _run_null_worlds(options: argparse.Namespace) -> None:
+    kept = ROOT / "results" / "null-worlds"
+    if options.page:
+        null_worlds_page.write_page(kept / "summary.csv", ROOT / "docs" / "judgement.md")
+        return
+    out = options.out or kept / "unfinished"
+    null_worlds.run_jobs(out, options.worlds, options.processes, options.first)
+    null_worlds_page.write_summary(out, (kept if options.out is None else out) / "summary.csv")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m reproduction", description="Studies of armwise.")
+    studies = parser.add_subparsers(required=True, metavar="STUDY")
+    _add_deciding(studies.add_parser("deciding", help="rules of thumb and losses on simulated programmes"))
+    _add_null_worlds(studies.add_parser("null-worlds", help="whether intervals cover the truth"))
+    _add_off_policy(studies.add_parser("off-policy", help="ways of choosing, valued on calls made at random"))
+    return parser
+
+
+def _add_deciding(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(run=_run_deciding)
+    parser.add_argument("--out", type=Path, help="folder of the results; by default results/deciding")
+    parser.add_argument("--seeds", type=int, help="simulated programmes of each world; by default 10")
+    parser.add_argument("--quick", action="store_true", help="one small world, to see that it works")
+    parser.add_argument("--part", default="1/1", help="which part of the jobs, such as 3/16")
+    parser.add_argument("--sim-dfl", action="store_true", help="train SIM-DFL alone and add it; for an accelerator")
+    parser.add_argument("--page", action="store_true", help="only write docs/deciding.md from the results")
+
+
+def _add_null_worlds(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(run=_run_null_worlds)
+    parser.add_argument("--out", type=Path, help="folder of the results; by default results/null-worlds")
+    parser.add_argument("--worlds", type=int, default=400, help="simulated programmes of each kind")
+    parser.add_argument("--first", type=int, default=0, help="seed of the first of them")
+    parser.add_argument("--processes", type=int, default=2, help="how many at a time")
+    parser.add_argument("--page", action="store_true", help="only write docs/judgement.md from the results")
+
+
+def _add_off_policy(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(run=off_policy.main)
+    off_policy.add_arguments(parser)
+
+
+if __name__ == "__main__":
+    main()

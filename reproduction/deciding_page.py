@@ -1,0 +1,232 @@
+"""``docs/deciding.md``, written from the results of the study: every number and every sentence about numbers."""
+
+import textwrap
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from armwise.evaluation.simple_rules import RULES_OF_THUMB
+from armwise.writing import write_file
+from reproduction.deciding import BOUND, ESTIMATED_INDEX, RECOMMENDED, TRUE_INDEX, WEEKS, WORLDS, Row, Size, read_rows
+
+OTHERS = ("random", "best rule")
+KNOWN = (TRUE_INDEX, ESTIMATED_INDEX, BOUND)
+WORLDS_IN_WORDS = {
+    "default": "`simulated_programme` as it is: a call adds 0.5 ± 0.6 to the log-odds of engaging next week when "
+    "disengaged and 0.2 ± 0.6 when engaged, and nothing for three people in ten; features explain 10 % of the "
+    "differences between people",
+    "features tell 2 %": "features explain 2 % of the differences between people",
+    "twice the spread": "people differ twice as much in how readily they come back and stay",
+    "small effect": "a call adds 0.2 ± 0.6 in both states",
+    "weekly decline": "everyone loses 0.05 of log-odds each week; judged by the chains of the last week",
+    "10 % unobserved": "one week in ten of each person was not recorded",
+}
+INTRO = """# Ways to decide whom to call
+
+This page compares ways to choose whom to call, on simulated programmes whose truth is known: rules of thumb, and models
+trained by each loss in armwise. No person in it is real. It is written from `results/deciding/summary.csv`; a test
+checks that it says what the results say.
+"""
+TRUTHS = """## Two truths
+
+**Behaviour.** The chains by which the simulated people really move from week to week. A programme never sees them. This
+is what its calls are worth.
+
+**Estimates.** Chains estimated from the same weeks that the models learn from, each person's own counts with a pooled
+prior of strength 5. The paper judges in this way, because real data offer nothing better. A person was called about
+once in 25 weeks, so her row for "called" is almost the pool's and her row for "not called" is her own. The apparent
+effect of a call is then the pool's rate less her own: whoever engaged least, often by bad luck, seems to gain most. A
+way to choose that picks the same people is credited with that luck.
+
+In both, 0 is never calling and 1 is the Whittle policy of the truth in question. That policy is no upper bound; the
+fluid bound is (`armwise.fluid_bound`): no rule that keeps to the budget can reach more.
+"""
+WAYS = """## Ways to choose
+
+{rules}
+
+Losses train a linear model of the 44 features on the training cohorts' estimated chains, and people are called by the
+Whittle index of the predicted chain. Learning rate (0.01 or 0.001), temperature (1 or 0.1) and epoch are chosen by the
+loss on the validation cohorts. "{recommended}" is what `OutreachPlanner` does by default (`train_recommended`):
+it knows features alone, not a person's own weeks. "Least likely to engage" uses the predictions of NLL. The linear
+mixture is missing because its gradient is zero almost everywhere. {sim}
+
+"{true_index}" knows what no programme knows. "{estimated_index}" calls by each person's own
+estimated chain; judged by estimates it is 1 by definition.
+"""
+COMMAND = """## Run it again
+
+    python -m reproduction deciding          # 18 jobs; what is in results/deciding/parts is not computed again
+    python -m reproduction deciding --page   # this page, from results/deciding/summary.csv
+
+`--part 3/16` computes a sixteenth of the jobs, for several processes; `--quick` is one small job; `--sim-dfl` trains
+SIM-DFL alone and adds it. A job trains its 10 programmes side by side. All 18 took 9 minutes on one H200 (the first 3
+minutes, mostly compilation, the others 19 seconds each); on one CPU core a job takes about half an hour.
+"""
+
+
+class Cell(NamedTuple):
+    """The qualities of one way in one world after some weeks, by seed."""
+
+    quality: np.ndarray
+
+    @property
+    def mean(self) -> float:
+        """Over seeds."""
+        return float(self.quality.mean())
+
+    def __str__(self) -> str:
+        return f"{self.mean:.2f} ± {standard_error(self.quality):.2f}"
+
+
+Key = tuple[str, str, int, str]  # judged by, world, weeks, way
+
+
+def write_page(summary: Path, page: Path) -> None:
+    """Write the page from a file of results."""
+    write_file(page, page_text(read_rows(summary)))
+
+
+def page_text(rows: list[Row]) -> str:
+    """The page."""
+    cells = gather(rows)
+    ways = [*_usable(cells), *KNOWN]
+    rules = "\n".join(f"- **{name}**: {sentence}" for name, sentence in RULES_OF_THUMB.items())
+    simulated = any(way.startswith("SIM-DFL") for way in ways)
+    sim = (
+        "SIM-DFL simulates 10 trajectories for each gradient."
+        if simulated
+        else "SIM-DFL was not run (`--sim-dfl` adds it)."
+    )
+    names = {"recommended": RECOMMENDED.capitalize(), "true_index": TRUE_INDEX.capitalize()}
+    described = WAYS.format(rules=rules, sim=sim, estimated_index=ESTIMATED_INDEX.capitalize(), **names)
+    parts = [INTRO, _worlds(rows), TRUTHS, described, findings(cells), _tables(cells, ways), COMMAND]
+    return "\n".join(parts)
+
+
+def gather(rows: list[Row]) -> dict[Key, Cell]:
+    """The qualities of every cell, in the order of seeds."""
+    values: dict[Key, list[float]] = {}
+    for row in sorted(rows, key=lambda row: row.seed):
+        values.setdefault((row.judged_by, row.world, row.weeks, row.way), []).append(row.quality)
+    return {key: Cell(np.array(quality)) for key, quality in values.items()}
+
+
+def standard_error(values: np.ndarray) -> float:
+    """Of the mean, over seeds."""
+    return float(values.std(ddof=1) / len(values) ** 0.5)
+
+
+def _worlds(rows: list[Row]) -> str:
+    size, seeds = Size(), len({row.seed for row in rows})
+    people = sum(size.cohorts) * size.cohort_size
+    lines = [
+        "## Worlds\n",
+        f"{people:,} people in cohorts of {size.cohort_size}, {size.budget} calls a week in each; past calls "
+        f"were\ndrawn at random. {size.cohorts[0]} cohorts to learn from, {size.cohorts[1]} to choose settings by, "
+        f"{size.cohorts[2]} to judge on. {seeds} simulated\nprogrammes for each world and number of weeks seen. In "
+        "judgement half of the people start engaged.\n",
+        "| world | what differs |\n|---|---|",
+        *(f"| {world} | {WORLDS_IN_WORDS[world]} |" for world in WORLDS),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def findings(cells: dict[Key, Cell]) -> str:
+    """What the numbers show, in sentences made from them."""
+    sentences = [textwrap.fill(f"- {line}", 118, subsequent_indent="  ") for line in (*_best(cells), *_luck(cells))]
+    return "\n".join(["## What it shows\n", *sentences, "", *_against_rules(cells)]) + "\n"
+
+
+def _best(cells: dict[Key, Cell]) -> list[str]:
+    """Which way has the highest mean, of all that a programme could use."""
+    lines = []
+    for judged_by in ("behaviour", "estimates"):
+        rules, all_ways = (_winners(cells, judged_by, ways) for ways in (list(RULES_OF_THUMB), _usable(cells)))
+        lines.append(f"Judged by {judged_by}, the best rule of thumb is {rules}; the best of all ways is {all_ways}.")
+    return lines
+
+
+def _winners(cells: dict[Key, Cell], judged_by: str, ways: list[str]) -> str:
+    places = _places(cells)
+    best = [max(ways, key=lambda way: cells[judged_by, *place, way].mean) for place in places]
+    ranked = sorted(set(best), key=lambda way: (-best.count(way), ways.index(way)))
+    return ", ".join(f"{way} in {best.count(way)} of {len(places)}" for way in ranked)
+
+
+def _luck(cells: dict[Key, Cell]) -> list[str]:
+    def span(judged_by: str, way: str) -> str:
+        means = [cell.mean for key, cell in cells.items() if (key[0], key[3]) == (judged_by, way)]
+        return f"{min(means):.2f} to {max(means):.2f}"
+
+    first, random = "disengaged first", "random"
+    usable = {*_usable(cells), ESTIMATED_INDEX}
+    most = max(cell.mean for key, cell in cells.items() if key[0] == "behaviour" and key[3] in usable)
+    return [
+        f"Of what calls could gain by behaviour, no way that a programme could use reaches more than {most:.2f}.",
+        f"The index of people's true behaviour reaches {span('estimates', TRUE_INDEX)} when judged by estimates. The "
+        "rest is what the estimates got wrong about people.",
+        f"The {ESTIMATED_INDEX} is 1 by its own estimates and {span('behaviour', ESTIMATED_INDEX)} by behaviour.",
+        f"Disengaged first reaches {span('estimates', first)} by estimates and {span('behaviour', first)} by "
+        f"behaviour; random calls {span('estimates', random)} and {span('behaviour', random)}.",
+        f"No rule could reach more than the fluid bound, {span('behaviour', BOUND)} by behaviour.",
+    ]
+
+
+def _against_rules(cells: dict[Key, Cell]) -> list[str]:
+    """How often each learned way is clearly above or below random calls and the best rule of thumb."""
+    head = " | ".join(f"{judged_by}: {other}" for judged_by in ("behaviour", "estimates") for other in OTHERS)
+    lines = [
+        f"In how many of the {len(_places(cells))} pairs of world and weeks a learned way is above and below another "
+        "by more than two standard\nerrors of the difference, paired by programme. The best rule of thumb is that of "
+        "the highest mean, which no one knows\nbeforehand. The pairs share their seeds, so they are not independent.\n",
+        f"| above, below | {head} |",
+        "|---|" + "--:|" * 4,
+    ]
+    for way in _usable(cells)[len(RULES_OF_THUMB) :]:
+        counts = [_clear(cells, judged_by, way, other) for judged_by in ("behaviour", "estimates") for other in OTHERS]
+        lines.append(f"| {way} | {' | '.join(f'{above}, {below}' for above, below in counts)} |")
+    return lines
+
+
+def _clear(cells: dict[Key, Cell], judged_by: str, way: str, other: str) -> tuple[int, int]:
+    above = below = 0
+    for place in _places(cells):
+        of = {rule: cells[judged_by, *place, rule] for rule in RULES_OF_THUMB}
+        rival = of["random"] if other == "random" else max(of.values(), key=lambda cell: cell.mean)
+        lead = cells[judged_by, *place, way].quality - rival.quality
+        above, below = above + _is_clear(lead), below + _is_clear(-lead)
+    return above, below
+
+
+def _places(cells: dict[Key, Cell]) -> list[tuple[str, int]]:
+    return list(dict.fromkeys(key[1:3] for key in cells))
+
+
+def _usable(cells: dict[Key, Cell]) -> list[str]:
+    """Rules of thumb and learned ways, in this order."""
+    learned = [way for way in dict.fromkeys(key[3] for key in cells) if way not in (*RULES_OF_THUMB, *KNOWN)]
+    return [*RULES_OF_THUMB, *learned]
+
+
+def _is_clear(difference: np.ndarray) -> int:
+    return int(difference.mean() > 2 * standard_error(difference))
+
+
+def _tables(cells: dict[Key, Cell], ways: list[str]) -> str:
+    lines = ["## Quality, ± standard error over the programmes\n"]
+    for judged_by in ("behaviour", "estimates"):
+        for weeks in WEEKS:
+            worlds = [world for world in WORLDS if (judged_by, world, weeks, "never") in cells]
+            if worlds:
+                table = _table(cells, judged_by, weeks, worlds, ways)
+                lines += [f"### Judged by {judged_by}, {weeks} weeks seen\n", *table, ""]
+    return "\n".join(lines)
+
+
+def _table(cells: dict[Key, Cell], judged_by: str, weeks: int, worlds: list[str], ways: list[str]) -> list[str]:
+    head = [f"| way to choose | {' | '.join(worlds)} |", "|---|" + "--:|" * len(worlds)]
+    return head + [
+        f"| {way} | {' | '.join(str(cells[judged_by, world, weeks, way]) for world in worlds)} |" for way in ways
+    ]
