@@ -206,4 +206,6 @@ def _percent(share: float) -> str:
 
 
 def _signed(difference: float) -> str:
-    return f"{100 * difference:+z.1f}".replace("-", "−")
+    """In percentage points; an end of an interval next to 0 keeps its side of it."""
+    digits = 1 if abs(difference) >= 0.0005 else 2
+    return f"{100 * difference:+z.{digits}f}".replace("-", "−")

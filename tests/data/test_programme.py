@@ -117,12 +117,12 @@ def test_the_true_chains_are_those_of_the_last_week():
 
 def test_random_calls_have_a_known_chance_and_rules_none():
     programme = simulated_programme(0, num_people=400, levels=(2,), num_weeks=40, calls_per_week=30)
-    np.testing.assert_allclose(programme.propensities, np.full((400, 40), 0.075))
+    np.testing.assert_allclose(programme.call_probabilities, np.full((400, 40), 0.075))
     assert (programme.calls.sum(axis=0) == 30).all()
     per_person = programme.calls.sum(axis=1)
     assert abs(per_person.var() - 40 * 0.075 * 0.925) < 0.8
     for rule in RULES:
-        assert simulated_programme(0, num_people=40, levels=(2,), past_calls=rule).propensities is None
+        assert simulated_programme(0, num_people=40, levels=(2,), past_calls=rule).call_probabilities is None
 
 
 def test_calls_are_known_in_weeks_that_were_not_observed():

@@ -144,3 +144,31 @@ def test_groups_must_have_a_label_for_everyone(women_and_men):
     history, sex = women_and_men
     with pytest.raises(InvalidInputError, match=r"groups\['sex'\] must have one label for each of the 2000 people"):
         call_effects(history, {"sex": sex[:5]})
+
+
+@pytest.mark.parametrize("missing", [None, float("nan")])
+def test_a_missing_label_is_named_by_its_row(women_and_men, missing):
+    history, sex = women_and_men
+    labels = sex.astype(object)
+    labels[7] = missing
+    with pytest.raises(InvalidInputError, match=r"groups\['sex'\] has no label for 1 of 2000 people, the first in row 7"):
+        call_effects(history, {"sex": labels})
+
+
+def test_rewards_must_fit_the_states(women_and_men):
+    history, _ = women_and_men
+    with pytest.raises(InvalidInputError, match=r"rewards must have the shape \[2\]"):
+        call_effects(history, rewards=[0.0, 0.5, 1.0])
+
+
+def test_a_long_table_is_as_good_as_trajectories():
+    rng = np.random.default_rng(5)
+    states, calls = rng.integers(0, 2, (80, 9)), rng.random((80, 9)) < 0.3
+    person, step = (part.ravel() for part in np.indices(states.shape))
+    table = {"id": person, "step": step, "state": states.ravel(), "action": calls.ravel().astype(int)}
+    order = rng.permutation(len(person))
+    shuffled = {name: column[order] for name, column in table.items()}
+    sex = np.where(np.arange(80) % 2, "man", "woman")
+    wanted = call_effects(Trajectories.from_arrays(states, calls), {"sex": sex})
+    assert call_effects(table, {"sex": sex}) == wanted
+    assert call_effects(shuffled, {"sex": sex}) == wanted

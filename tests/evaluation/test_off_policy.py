@@ -8,7 +8,7 @@ import pytest
 
 import armwise as aw
 from armwise.evaluation.off_policy_estimators import RIDGE, estimate, person_sums
-from armwise.evaluation.off_policy_input import Decisions, read_decisions
+from armwise.evaluation.off_policy_input import LoggedDecisions, read_decisions
 from reproduction.off_policy_coverage import World, draw_programme, step_shares, true_values
 
 ESTIMATORS = ("inverse_probability", "self_normalised", "doubly_robust")
@@ -108,7 +108,7 @@ def test_over_all_logs_the_estimates_average_to_the_truth():
         actions = np.array(log)
         propensities = np.where(actions == 1, chances, 1 - chances)[:, None]
         outcomes = potential[np.arange(5), actions][:, None]
-        decisions = Decisions(
+        decisions = LoggedDecisions(
             np.ones((5, 1), bool),
             states,
             actions[:, None],
@@ -134,7 +134,7 @@ def test_a_resample_is_people_written_down_repeatedly(rng):
     sums = person_sums(decisions, rng)
     counts = np.array([2, 0, 1, 3, 0, 1, 1, 0, 2, 1, 0, 1])
     again = np.repeat(np.arange(12), counts)
-    repeated = person_sums(Decisions(*(part[again] for part in decisions[:-1]), 2), rng)
+    repeated = person_sums(LoggedDecisions(*(part[again] for part in decisions[:-1]), 2), rng)
     repeated = repeated._replace(folds=sums.folds[again])
     written, counted = estimate(repeated, np.ones((1, 12))), estimate(sums, counts[None] * 1.0)
     np.testing.assert_allclose(written.values, counted.values, rtol=1e-9)

@@ -40,7 +40,7 @@ def test_the_samples_note_is_true(path):
     percents = [int(number) for number in re.findall(r"(\d+) %", note)]
     np.testing.assert_allclose(means, effect.mean(axis=0), atol=0.005)
     np.testing.assert_allclose(percents, 100 * np.array(shares), atol=1)
-    assert many.propensities is not None
+    assert many.call_probabilities is not None
     assert "Past calls were drawn at random" in note
 
 

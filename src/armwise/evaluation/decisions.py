@@ -5,12 +5,14 @@ it stands for the reasons why someone was called: the step, the state, how long 
 and her earlier calls. Nothing of it looks at a later step.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from armwise.data import Trajectories
+from armwise.errors import InvalidInputError
+from armwise.rmab import Problem
 
 # Steps in one state are told apart up to here; longer runs are alike.
 RUN_EDGES = (2, 3, 4, 5, 7, 10)
@@ -55,6 +57,16 @@ class Decisions(NamedTuple):
     def num_calls(self) -> int:
         """Decisions to call."""
         return int(self.called[self.valid].sum())
+
+
+def state_rewards(rewards: Any, num_states: int) -> Float[np.ndarray, " states"]:
+    """The reward of each state, by default evenly from 0 to 1; one that does not fit the states is refused."""
+    problem = Problem(num_states=num_states) if rewards is None else Problem(rewards=rewards)
+    if problem.rewards.shape != (num_states,):
+        raise InvalidInputError(
+            f"rewards must have the shape [{num_states}], one for each state, not {list(problem.rewards.shape)}."
+        )
+    return np.asarray(problem.rewards, dtype=float)
 
 
 def find_decisions(trajectories: Trajectories, rewards: Float[np.ndarray, " states"]) -> Decisions:

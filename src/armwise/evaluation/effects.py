@@ -20,9 +20,8 @@ from scipy.special import ndtri
 from armwise.data import Trajectories
 from armwise.data.checks import check_share
 from armwise.errors import InvalidInputError
-from armwise.evaluation.decisions import Decisions, control_columns, find_decisions, one_hot
+from armwise.evaluation.decisions import Decisions, control_columns, find_decisions, one_hot, state_rewards
 from armwise.evaluation.resampling import BLOCK, LEVEL, NUM_RESAMPLES, Blocks, Columns, Estimate, Regression, Resampled
-from armwise.rmab import Problem
 from armwise.rmab.checks import check_count
 
 # With fewer calls that could have gone otherwise, a difference says nothing either way.
@@ -103,9 +102,10 @@ class CallEffects:
 
 
 def call_effects(
-    history: Trajectories,
+    history: Any,
     groups: Mapping[str, Any] | None = None,
     *,
+    ids: Any = None,
     rewards: Any = None,
     level: float = LEVEL,
     num_resamples: int = NUM_RESAMPLES,
@@ -114,8 +114,10 @@ def call_effects(
     """Estimate what past calls did: on the whole, by state and by group.
 
     Args:
-        history: of the people.
-        groups: for each grouping (language, district, …) the label of each person.
+        history: ``Trajectories``; or a long table (a mapping, or a data frame) with the columns id, step, state,
+            action, one row for each person and step observed.
+        groups: for each grouping (language, district, …) the label of each person, in the order of the history.
+        ids: with a table, the order of the people; by default sorted.
         rewards: of the states; by default evenly from 0 to 1.
         level: of the intervals.
         num_resamples: of people.
@@ -129,7 +131,9 @@ def call_effects(
         >>> effects.is_shown, round(effects.overall.effect.value, 1)
         (True, 0.2)
     """
-    values = np.asarray(Problem(rewards, num_states=history.num_states).rewards, dtype=float)
+    if not isinstance(history, Trajectories):
+        history, _ = Trajectories.from_table(history, ids=ids)
+    values = state_rewards(rewards, history.num_states)
     decisions = find_decisions(history, values)
     confidence, resamples = check_share("level", level), check_count("num_resamples", num_resamples, minimum=2)
     regression, levels = EffectRegression(decisions, None, resamples, seed), state_levels(decisions)
@@ -262,15 +266,27 @@ def _by_group(
     seed: int,
 ) -> tuple[CallEffect, ...]:
     """Effects by group. Groups may differ in how they behave without calls, so they are among what was known."""
-    column = np.asarray(labels)
-    if column.shape != decisions.states.shape[:1]:
-        raise InvalidInputError(
-            f"groups[{name!r}] must have one label for each of the {len(decisions.states)} people, not {column.shape}."
-        )
-    names, codes = np.unique(column.astype(str), return_inverse=True)
+    names, codes = np.unique(_check_labels(name, labels, len(decisions.states)), return_inverse=True)
     regression = EffectRegression(decisions, one_hot(codes, len(names)), num_resamples, seed)
     levels = np.broadcast_to(codes[:, None], decisions.states.shape)
     return _effects(regression, decisions, levels, names.tolist(), rewards, level)
+
+
+def _check_labels(name: str, labels: Any, num_people: int) -> np.ndarray:
+    """Each person's label as text."""
+    column = np.asarray(labels)
+    if column.shape != (num_people,):
+        raise InvalidInputError(
+            f"groups[{name!r}] must have one label for each of the {num_people} people, not the shape "
+            f"{list(column.shape)}."
+        )
+    missing = [number for number, each in enumerate(column.tolist()) if each is None or each != each]
+    if missing:
+        raise InvalidInputError(
+            f"groups[{name!r}] has no label for {len(missing)} of {num_people} people, the first in row {missing[0]}. Give "
+            "people without one a label of their own, such as 'not known'."
+        )
+    return column.astype(str)
 
 
 def _calls_in(levels: Int[np.ndarray, "people steps"], decisions: Decisions, number: int) -> Int[np.ndarray, " levels"]:

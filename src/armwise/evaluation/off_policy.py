@@ -10,29 +10,10 @@ from typing import Any
 from armwise.data.checks import check_share, generator
 from armwise.errors import InvalidInputError
 from armwise.evaluation.off_policy_estimators import ESTIMATES, person_sums
-from armwise.evaluation.off_policy_input import Decisions, read_decisions
+from armwise.evaluation.off_policy_input import LoggedDecisions, read_decisions
 from armwise.evaluation.off_policy_intervals import studentised_intervals
+from armwise.evaluation.resampling import Estimate
 from armwise.rmab.checks import check_count
-
-
-@dataclass(frozen=True)
-class Estimate:
-    """A number with its interval.
-
-    Attributes:
-        value: the estimate.
-        low: lower end of the interval.
-        high: upper end; both ends may be infinite where too few people decide the estimate.
-        standard_error: from the spread between people.
-    """
-
-    value: float
-    low: float
-    high: float
-    standard_error: float
-
-    def __str__(self) -> str:
-        return f"{self.value:z.3f} ({self.low:z.3f} to {self.high:z.3f})"
 
 
 @dataclass(frozen=True)
@@ -42,6 +23,8 @@ class PolicyEstimate:
     Attributes:
         value: the average outcome of a decision if the policy had made all of them.
         difference: that of the policy less that of the reference.
+
+    The ends of an interval are infinite where too few people decide the estimate.
     """
 
     value: Estimate
@@ -193,7 +176,7 @@ def off_policy_value(
     return OffPolicyValue(inverse, normalised, robust, level, **_counts(decisions))
 
 
-def _counts(decisions: Decisions) -> dict[str, Any]:
+def _counts(decisions: LoggedDecisions) -> dict[str, Any]:
     used = decisions.used
     weights = decisions.weights(decisions.policy)[used]
     calls = decisions.actions[used] == 1

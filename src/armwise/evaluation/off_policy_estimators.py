@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from jaxtyping import Float, Int, Num
 
-from armwise.evaluation.off_policy_input import Decisions
+from armwise.evaluation.off_policy_input import LoggedDecisions
 
 ESTIMATES = ("inverse_probability", "self_normalised", "doubly_robust")
 
@@ -60,7 +60,7 @@ class Estimates(NamedTuple):
     standard_errors: Float[np.ndarray, "resamples 6"]
 
 
-def person_sums(decisions: Decisions, rng: np.random.Generator) -> PersonSums:
+def person_sums(decisions: LoggedDecisions, rng: np.random.Generator) -> PersonSums:
     """The sums of all people who have a decision."""
     logged = _columns(decisions, decisions.actions)
     rows = np.asarray(decisions.used.any(axis=1))
@@ -85,7 +85,7 @@ def estimate(sums: PersonSums, counts: Float[np.ndarray, "resamples people"]) ->
     return Estimates(np.stack([value for value, _ in columns], axis=1), np.stack(errors, axis=1))
 
 
-def _columns(decisions: Decisions, actions: Num[np.ndarray, "people steps"]) -> np.ndarray:
+def _columns(decisions: LoggedDecisions, actions: Num[np.ndarray, "people steps"]) -> np.ndarray:
     """What the outcome model looks at: 1, the state, the state if called, engagement so far; 0 where not used.
 
     ``actions`` may be probabilities: the columns are linear in them, so these are the expected columns.
@@ -96,7 +96,7 @@ def _columns(decisions: Decisions, actions: Num[np.ndarray, "people steps"]) -> 
     return columns * decisions.used[..., None]
 
 
-def _policy_sums(decisions: Decisions, policy: np.ndarray, logged: np.ndarray, rows: np.ndarray) -> PolicySums:
+def _policy_sums(decisions: LoggedDecisions, policy: np.ndarray, logged: np.ndarray, rows: np.ndarray) -> PolicySums:
     weights = decisions.weights(policy)
     correction = (_columns(decisions, policy) - weights[..., None] * logged).sum(axis=1)
     return PolicySums(weights.sum(axis=1)[rows], (weights * decisions.outcomes).sum(axis=1)[rows], correction[rows])

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from armwise.data.checks import refuse_first, to_numpy
 from armwise.data.trajectories import Trajectories
 from armwise.errors import InvalidInputError
-from armwise.rmab import Problem
+from armwise.evaluation.decisions import state_rewards
 
 # Propensities are refused if calls are this many standard errors more or less frequent than they say. With right ones
 # that happens once in 100,000 histories; with those of a call taken for those of the logged action, nearly always.
@@ -16,7 +16,7 @@ TOO_UNLIKELY = 4.5
 ENOUGH_PEOPLE_TO_TELL = 10
 
 
-class Decisions(NamedTuple):
+class LoggedDecisions(NamedTuple):
     """What was decided, with what chance, and what followed; 0 where ``used`` is false.
 
     Attributes:
@@ -84,14 +84,14 @@ class _Source(NamedTuple):
 
 def read_decisions(
     history: Any, policy: Any, propensities: Any, reference: Any, rewards: Any, outcomes: Any, ids: Any
-) -> Decisions:
+) -> LoggedDecisions:
     """All arguments of ``off_policy_value`` that say what was decided, checked."""
     source = _read_history(history, ids)
     trajectories = source.trajectories
     states, actions, observed = (
         np.asarray(part) for part in (trajectories.states, trajectories.actions, trajectories.observed)
     )
-    of_state = _rewards(rewards, trajectories.num_states)
+    of_state = state_rewards(rewards, trajectories.num_states)
     results = _next_rewards(of_state, states, observed) if outcomes is None else source.array("outcomes", outcomes)
     used = observed & ~np.isnan(results)
     _check_used(used, results, actions)
@@ -103,7 +103,7 @@ def read_decisions(
         compared = _probabilities("reference", source.array("reference", reference), used)
     for name, wanted in (("policy", chosen), ("reference", compared)):
         _refuse_never_logged(name, wanted, actions, logged, used)
-    decisions = Decisions(
+    decisions = LoggedDecisions(
         used,
         np.where(used, states, 0),
         np.where(used, actions, 0),
@@ -173,15 +173,6 @@ def _check_people_and_steps(name: str, shape: tuple[int, ...], expected: tuple[i
             "out, or name everyone in ids."
         )
     raise InvalidInputError(f"{name} must have the shape {list(expected)}, as the history, not {list(shape)}.")
-
-
-def _rewards(rewards: Any, num_states: int) -> Float[np.ndarray, " states"]:
-    problem = Problem(num_states=num_states) if rewards is None else Problem(rewards=rewards)
-    if problem.rewards.shape != (num_states,):
-        raise InvalidInputError(
-            f"rewards must have the shape [{num_states}], one for each state, not {list(problem.rewards.shape)}."
-        )
-    return np.asarray(problem.rewards, dtype=float)
 
 
 def _next_rewards(
@@ -266,7 +257,7 @@ def _refuse_never_logged(
     )
 
 
-def _check_agreement(decisions: Decisions) -> None:
+def _check_agreement(decisions: LoggedDecisions) -> None:
     """Refuse propensities by which calls should have been much more or much less frequent than they were."""
     if not decisions.weights(decisions.policy).any():
         raise InvalidInputError("No logged action agrees with the policy, so nothing is known of its value.")

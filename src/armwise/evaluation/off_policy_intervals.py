@@ -11,8 +11,8 @@ ELEMENTS_AT_ONCE = 2**21
 
 def studentised_intervals(
     rng: np.random.Generator, sums: PersonSums, confidence: float, num_resamples: int
-) -> Float[np.ndarray, "4 6"]:
-    """Value, low, high and standard error of the six estimates.
+) -> Float[np.ndarray, "3 6"]:
+    """Value, low and high of the six estimates.
 
     With t* = (θ* − θ) / s* over resamples, the interval is θ ± s q, q the quantile of |t*|. This symmetric form errs
     less in its coverage than one with two separate tails (Hall 1988); where calls are rare, the inverse-probability
@@ -27,7 +27,7 @@ def studentised_intervals(
     quantile = np.quantile(distances, confidence, axis=0, method="higher")
     # No error at all: policy and reference are alike, and do not differ in any sample.
     half = np.where(error == 0, 0, np.where(error == 0, 1, error) * quantile)
-    return np.stack([value, value - half, value + half, error])
+    return np.stack([value, value - half, value + half])
 
 
 def _studentised(

@@ -29,6 +29,9 @@ class Estimate(NamedTuple):
     low: float
     high: float
 
+    def __str__(self) -> str:
+        return f"{self.value:z.3f} ({self.low:z.3f} to {self.high:z.3f})"
+
     @property
     def is_above_zero(self) -> bool:
         """Whether the whole interval is above 0."""

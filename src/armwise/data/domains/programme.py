@@ -29,7 +29,7 @@ class Programme(NamedTuple):
         behaviour: the probability of engaging next week, ``[weeks - 1, people, states, actions]``.
         trajectories: what the programme saw. They keep no call in a week that was not observed.
         calls: every call that was made, ``[people, weeks]``, also in weeks that were not observed.
-        propensities: the probability, before lots were drawn, that a person was called in a week,
+        call_probabilities: the probability, before lots were drawn, that a person was called in a week,
             ``[people, weeks]``; None where past calls followed a rule other than "random".
     """
 
@@ -37,7 +37,7 @@ class Programme(NamedTuple):
     behaviour: Float[np.ndarray, "transitions people states actions"]
     trajectories: Trajectories
     calls: Bool[np.ndarray, "people weeks"]
-    propensities: Float[np.ndarray, "people weeks"] | None
+    call_probabilities: Float[np.ndarray, "people weeks"] | None
 
     @property
     def transitions(self) -> Float[np.ndarray, "people states actions states"]:
