@@ -1,7 +1,7 @@
 """The command line of the studies.
 
 python -m reproduction deciding [--out DIR] [--seeds 10] [--quick] [--part 1/1] [--sim-dfl] [--page]
-python -m reproduction null-worlds [--out DIR] [--worlds 400] [--first 0] [--processes 2] [--page]
+python -m reproduction null-worlds [--out DIR] [--worlds 400] [--first 1200] [--processes 2] [--page]
 python -m reproduction off-policy coverage heartsteps divisions ctn0094 page [--data DIR] [--programmes 1000]
 """
 
@@ -64,7 +64,7 @@ def _add_null_worlds(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_run_null_worlds)
     parser.add_argument("--out", type=Path, help="folder of the results; by default results/null-worlds")
     parser.add_argument("--worlds", type=int, default=400, help="simulated programmes of each kind")
-    parser.add_argument("--first", type=int, default=0, help="seed of the first of them")
+    parser.add_argument("--first", type=int, default=null_worlds.FIRST_SEED, help="seed of the first of them")
     parser.add_argument("--processes", type=int, default=2, help="how many at a time")
     parser.add_argument("--page", action="store_true", help="only write docs/judgement.md from the results")
 

@@ -17,7 +17,7 @@ from reproduction import women_and_men
 from reproduction.figures import Figure, value_and_error
 
 NUM_PEOPLE, NUM_WEEKS, SHARE, LEVELS = 1000, 10, 0.042, (4, 3, 4, 2, 5)
-NUM_RESAMPLES, NUM_ORIGINS = 150, 2
+NUM_RESAMPLES, NUM_ORIGINS = 200, 2
 NULL: dict[str, Any] = {"call_effect": 0.0, "call_effect_spread": 0.0, "explained": 0.0}
 WORLDS: dict[str, dict[str, Any]] = {
     "no effect": NULL,
@@ -26,6 +26,8 @@ WORLDS: dict[str, dict[str, Any]] = {
     "calls hurt": {"call_effect": -0.5},
     "calls help a little": {},
 }
+# Worlds before this one have been looked at while intervals were chosen.
+FIRST_SEED = 1200
 # Effects in log-odds when disengaged, and numbers of people, of the worlds that show how much it takes.
 POWER_EFFECTS, POWER_PEOPLE, POWER_WORLDS = (0.25, 0.5, 1.0), (300, 1000, 3000), 100
 
@@ -49,7 +51,7 @@ def _figures(simulated: Any, seed: int, is_null: bool) -> Iterator[tuple[str, fl
     import polars as pl
 
     import armwise as aw
-    from armwise.planner import promise_gain
+    from armwise.planner import estimate_call_gains, promise_gain
 
     codes, history = np.asarray(simulated.features.codes), simulated.trajectories
     people = pl.DataFrame({f"feature {column}": codes[:, column].astype(str) for column in range(codes.shape[1])})
@@ -80,8 +82,9 @@ def _figures(simulated: Any, seed: int, is_null: bool) -> Iterator[tuple[str, fl
             yield f"gain: {way.name}", *value_and_error(way.gain), 0.0 if is_null else float("nan")
         if way.name not in ("never", "armwise"):
             yield f"lead over: {way.name}", *value_and_error(way.lead), 0.0 if is_null else float("nan")
-    for state, gain in enumerate(_gains_of_one_call(history, seed)):
-        yield f"gain of one call: state {state}", gain.value, gain.draws.std(ddof=1), 0.0 if is_null else float("nan")
+    one_call = estimate_call_gains(history, np.linspace(0, 1, history.num_states), seed)
+    for state, (gain, variance) in enumerate(zip(one_call.gains, np.diag(one_call.covariance), strict=True)):
+        yield f"gain of one call: state {state}", gain, float(np.sqrt(variance)), 0.0 if is_null else float("nan")
     fitted = planner.fit(people, history)
     belief = np.eye(history.num_states)[np.asarray(history.states)[:, -1]]
     calls = np.zeros(NUM_PEOPLE)
@@ -89,25 +92,6 @@ def _figures(simulated: Any, seed: int, is_null: bool) -> Iterator[tuple[str, fl
     calls[first[: round(SHARE * NUM_PEOPLE)]] = 1
     promise = promise_gain(result.ways[0].gain, int(calls.sum())).at_level(0.95, present=0.9)
     yield "promise of the list", *value_and_error(promise), true_gain(simulated, belief, calls)
-
-
-def _gains_of_one_call(history: Any, seed: int) -> list[Any]:
-    """What the call list says of a person, by her state."""
-    from armwise.data import transition_counts
-    from armwise.evaluation.decisions import find_decisions, one_hot
-    from armwise.evaluation.effects import EffectRegression, state_levels
-    from armwise.evaluation.gain import Judge, gain_of_one_call
-    from armwise.evaluation.persistence import fit_prior
-    from armwise.evaluation.resampling import Resampled
-
-    rewards = np.arange(history.num_states) / (history.num_states - 1)
-    decisions = find_decisions(history, rewards)
-    levels = state_levels(decisions)
-    terms = one_hot(levels, int(levels.max()) + 1)
-    surface = EffectRegression(decisions, None, NUM_RESAMPLES, seed).surface(terms[decisions.states])
-    counts = np.asarray(transition_counts(history), dtype=float)[:, :, 0]
-    gains = gain_of_one_call(Judge(surface, fit_prior(counts, NUM_RESAMPLES, seed), rewards), terms)
-    return [Resampled(gains.value[state], gains.draws[:, state]) for state in range(history.num_states)]
 
 
 def _true_effects(simulated: Any) -> np.ndarray:
@@ -148,7 +132,7 @@ def judge_power(effect: float, num_people: int, seed: int) -> list[Figure]:
         calls_per_week=round(SHARE * num_people),
         call_effect=effect,
     )
-    found = call_effects(simulated.trajectories, num_resamples=NUM_RESAMPLES, seed=seed)
+    found = call_effects(simulated.trajectories, seed=seed)
     truth = _true_effects(simulated).mean()
     return [Figure(f"power {effect:g} {num_people}", seed, "shown", float(found.is_shown), 0.0, truth)]
 
@@ -159,13 +143,14 @@ def _work(job: tuple[Any, ...]) -> list[Figure]:
     return judge_world(*job) if len(job) == 2 else judge_power(*job)
 
 
-def run_jobs(out: Path, num_worlds: int, num_processes: int, first: int = 0) -> None:
+def run_jobs(out: Path, num_worlds: int, num_processes: int, first: int = FIRST_SEED) -> None:
     """Judge all worlds in several processes, and write one row per figure as they come."""
-    jobs: list[tuple[Any, ...]] = [(world, seed) for seed in range(first, first + num_worlds) for world in WORLDS]
-    if not first:
-        jobs = [(seed,) for seed in range(min(women_and_men.NUM_WORLDS, num_worlds))] + jobs
-        powered = range(min(POWER_WORLDS, num_worlds))
-        jobs += [(effect, people, seed) for effect in POWER_EFFECTS for people in POWER_PEOPLE for seed in powered]
+    women, powered = (
+        range(first, first + min(number, num_worlds)) for number in (women_and_men.NUM_WORLDS, POWER_WORLDS)
+    )
+    jobs: list[tuple[Any, ...]] = [(seed,) for seed in women]
+    jobs += [(effect, people, seed) for effect in POWER_EFFECTS for people in POWER_PEOPLE for seed in powered]
+    jobs += [(world, seed) for seed in range(first, first + num_worlds) for world in WORLDS]
     out.mkdir(parents=True, exist_ok=True)
     with (
         open(out / f"figures-{first}.csv", "w", newline="", encoding="utf-8") as file,

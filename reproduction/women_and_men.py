@@ -35,7 +35,7 @@ def judge(seed: int) -> list[Figure]:
 
     import armwise as aw
     from armwise.evaluation.decisions import find_decisions, one_hot
-    from armwise.evaluation.effects import EffectRegression
+    from armwise.evaluation.effect_regression import EffectRegression
     from armwise.evaluation.resampling import Resampled
 
     women, states, calls = simulate(seed)

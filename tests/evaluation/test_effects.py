@@ -7,7 +7,8 @@ from armwise.data import Trajectories, simulated_programme
 from armwise.errors import InvalidInputError
 from armwise.evaluation import call_effects
 from armwise.evaluation.decisions import find_decisions, one_hot
-from armwise.evaluation.effects import EffectRegression, state_levels
+from armwise.evaluation.effect_regression import EffectRegression
+from armwise.evaluation.effects import state_levels
 
 REWARDS = np.array([0.0, 1.0])
 
@@ -110,6 +111,20 @@ def test_who_behaves_differently_anyway_does_not_seem_to_answer_differently():
     assert regression.surface(terms).value[1, 1] > 5 * error
 
 
+def test_the_error_without_effect_is_that_of_two_averages():
+    """States are coins: of m calls and n others, the error of the difference is √(p q / m + p q / n)."""
+    rng = np.random.default_rng(7)
+    states, calls = (rng.random((800, 10)) < 0.3).astype(int), rng.random((800, 10)) < 0.1
+    decisions = find_decisions(Trajectories.from_arrays(states, calls), REWARDS)
+    regression, terms = EffectRegression(decisions, None, 2), np.ones((*decisions.states.shape, 1))
+    weights = regression.row_weights(terms, REWARDS[None])
+    surface = regression.surface(terms)
+    assert np.sum(weights * one_hot(decisions.next_states, 2)) == pytest.approx(surface.value[0, 1], abs=1e-6)
+    num_calls = decisions.num_calls
+    expected = np.sqrt(0.3 * 0.7 * (1 / num_calls + 1 / (decisions.valid.sum() - num_calls)))
+    assert regression.error_without_effect(weights) == pytest.approx(expected, rel=0.05)
+
+
 def test_calls_that_everyone_like_her_got_cannot_be_compared():
     rng = np.random.default_rng(2)
     states = rng.integers(0, 2, (300, 8))
@@ -151,7 +166,7 @@ def test_a_missing_label_is_named_by_its_row(women_and_men, missing):
     history, sex = women_and_men
     labels = sex.astype(object)
     labels[7] = missing
-    with pytest.raises(InvalidInputError, match=r"groups\['sex'\] has no label for 1 of 2000 people, the first in row 7"):
+    with pytest.raises(InvalidInputError, match=r"'sex'\] has no label for 1 of 2000 people, the first in row 7"):
         call_effects(history, {"sex": labels})
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 
 from armwise.evaluation.resampling import Blocks, Estimate, Regression, Resampled, draw_weights
 
@@ -56,11 +57,29 @@ def test_the_spread_of_resamples_is_the_standard_error():
     assert fitted.draws.std() == pytest.approx(outcomes.std(ddof=1) / 20, rel=0.05)
 
 
-def test_an_interval_is_wider_with_few_calls():
+def test_a_figure_is_the_sum_of_what_each_row_counts_in_it(rows):
+    shared, terms, outcomes = rows
+    functional = np.random.default_rng(2).normal(size=(2, 3))
+    regression = Regression(Blocks(in_blocks(shared, 20), in_blocks(outcomes, 20)), 2)
+    weights = np.concatenate(regression.row_weights(in_blocks(terms, 20), functional))
+    figure = np.sum(functional * least_squares(*rows, np.ones(50, int)))
+    assert np.sum(weights * outcomes) == pytest.approx(figure, abs=1e-6)
+
+
+def test_an_interval_is_students_with_half_as_many_degrees_of_freedom_as_calls():
     draws = np.random.default_rng(0).normal(size=1000)
+    error = draws.std(ddof=1)
     many, few = Resampled(2.0, draws).interval(), Resampled(2.0, draws).interval(num_calls=10)
-    assert many.high - 2.0 == pytest.approx(1.96 * draws.std(ddof=1), rel=1e-3)
-    assert few.high - 2.0 == pytest.approx(2.262 * draws.std(ddof=1), rel=1e-3)
+    assert many.high - 2.0 == pytest.approx(1.96 * error, rel=2e-3)
+    assert few.high - 2.0 == pytest.approx(2.571 * error, rel=5e-3)
+    # Five degrees of freedom of the resamples and five of the calls are 2.5 together.
+    scarce = Resampled(2.0, draws[:6]).interval(num_calls=10)
+    assert scarce.high - 2.0 == pytest.approx(student.ppf(0.975, 2.5) * draws[:6].std(ddof=1))
+
+
+def test_resamples_that_do_not_differ_are_no_certainty():
+    alike = Resampled(2.0, np.full(1000, 2.0)).interval(error_without_effect=0.5)
+    assert alike.high - alike.value == pytest.approx(0.85 * 0.98, rel=2e-3)
 
 
 def test_an_estimate_says_on_which_side_of_0_it_is():

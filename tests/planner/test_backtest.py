@@ -132,6 +132,52 @@ def test_a_planner_that_knows_whom_calls_help_is_credited():
     assert lead_over_random(-1).is_below_zero
 
 
+def small_effects(rng, chance_of_call, effect):
+    """People whose calls add ``effect[step]`` to the chance of engaging next."""
+    calls = rng.random((2000, len(effect) + 1)) < chance_of_call
+    states = np.zeros(calls.shape, int)
+    for step, added in enumerate(effect):
+        chance = 0.25 + 0.4 * states[:, step] + added * calls[:, step]
+        states[:, step + 1] = rng.random(2000) < chance
+    return Trajectories.from_arrays(states, calls)
+
+
+def test_only_calls_after_the_first_origin_count():
+    """Calls that worked early and do nothing later have no gain, and the reverse."""
+    rng = np.random.default_rng(3)
+    early = small_effects(rng, 0.2, [0.3] * 4 + [0.0] * 5)
+    late = small_effects(rng, 0.2, [0.0] * 4 + [0.3] * 5)
+
+    def gain_of_lots(history):
+        fits = {ARMWISE: learn_from_counts(history)}
+        found = run_backtest(history, Problem(), fits, budget_share=0.1, num_resamples=100)
+        assert found.origins[0] == 4
+        return next(way.gain for way in found.ways if way.name == "random")
+
+    nothing, something = gain_of_lots(early), gain_of_lots(late)
+    assert nothing.low < 0 < nothing.high
+    # Of 100 calls, 30 bring someone back, who is worth 1 / (1 − 0.4) weeks on average.
+    assert something.low < 50 < something.high
+    assert something.low > nothing.high
+
+
+def test_without_later_calls_no_way_is_judged():
+    rng = np.random.default_rng(4)
+    chance = np.where(np.arange(10) < 4, 0.2, 0.001)
+    found = run_backtest(
+        history := small_effects(rng, chance, [0.3] * 9),
+        Problem(),
+        {ARMWISE: learn_from_counts(history)},
+        budget_share=0.1,
+        num_origins=1,
+        num_resamples=50,
+    )
+    assert found.effects.is_enough
+    assert found.origins == (4,)
+    assert 0 < found.num_calls < 20
+    assert all(np.isnan(way.gain.value) for way in found.ways)
+
+
 def test_a_history_that_is_too_short_is_refused():
     with pytest.raises(InvalidInputError, match="it takes 4 steps, and the history has 3"):
         choose_origins(Trajectories.from_arrays(np.zeros((5, 3)), np.ones((5, 3))), 3)

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from armwise.evaluation.effects import CallEffect
+from armwise.evaluation.effects import NOTHING, CallEffect
 from armwise.evaluation.resampling import Estimate
 from armwise.planning import write_text
 from armwise.planning.assessment_text import write_effects, write_verdict, write_ways
@@ -107,3 +107,14 @@ def test_what_predicts_better_is_named():
     kept = make_assessment()
     assert "armwise predicts worse than: own weeks." in write_text(kept)
     assert "predicts worse" not in write_text(make_assessment(predictions=kept.predictions[:2]))
+
+
+def test_without_later_calls_no_verdict_is_given():
+    kept = make_assessment()
+    kept = dataclasses.replace(
+        kept, ways=tuple(each._replace(gain=NOTHING, lead=NOTHING) for each in kept.ways), num_calls=7
+    )
+    assert write_verdict(kept) == (
+        "Nothing can be compared: lists are judged by later calls, and there were 7 calls; it takes 20."
+    )
+    assert "not estimated" in write_ways(kept.ways, "week")

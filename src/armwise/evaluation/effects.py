@@ -20,15 +20,15 @@ from scipy.special import ndtri
 from armwise.data import Trajectories
 from armwise.data.checks import check_share
 from armwise.errors import InvalidInputError
-from armwise.evaluation.decisions import Decisions, control_columns, find_decisions, one_hot, state_rewards
-from armwise.evaluation.resampling import BLOCK, LEVEL, NUM_RESAMPLES, Blocks, Columns, Estimate, Regression, Resampled
+from armwise.evaluation.decisions import Decisions, find_decisions, one_hot, state_rewards
+from armwise.evaluation.effect_regression import EffectRegression
+from armwise.evaluation.resampling import LEVEL, NUM_RESAMPLES, Estimate, Resampled
 from armwise.rmab.checks import check_count
 
 # With fewer calls that could have gone otherwise, a difference says nothing either way.
 FEWEST_CALLS = 20
 # A state or group with fewer calls has no effect of its own that could be estimated.
 FEWEST_IN_LEVEL = 10
-Extra = Float[np.ndarray, "people columns"]
 NOTHING = Estimate(float("nan"), float("nan"), float("nan"))
 
 
@@ -145,7 +145,7 @@ def call_effects(
 
 
 def effects_by_state(
-    regression: "EffectRegression",
+    regression: EffectRegression,
     decisions: Decisions,
     levels: Int[np.ndarray, " states"],
     rewards: Float[np.ndarray, " states"],
@@ -185,56 +185,6 @@ def _states_with_calls(decisions: Decisions) -> Int[np.ndarray, " levels"]:
     return enough if len(enough) else np.array([calls.argmax()])
 
 
-class EffectRegression:
-    """What a call adds to the probability of each next state, by any terms, from the same decisions and resamples.
-
-    Args:
-        decisions: of all people.
-        extra: further columns of x that say who someone is.
-        num_resamples: of people.
-        seed: of the resamples.
-    """
-
-    def __init__(
-        self, decisions: Decisions, extra: Extra | None = None, num_resamples: int = NUM_RESAMPLES, seed: int = 0
-    ):
-        self._decisions = decisions
-        self._rows = [slice(start, start + BLOCK) for start in range(0, len(decisions.states), BLOCK)]
-        known = [_controls(decisions.of(rows), None if extra is None else extra[rows]) for rows in self._rows]
-        followed = one_hot(decisions.next_states, decisions.num_states) * decisions.valid[..., None]
-        outcomes = np.concatenate([followed, decisions.called[..., None] * decisions.valid[..., None]], axis=-1)
-        self._known = known
-        self._regression = Regression(Blocks(known, [outcomes[rows] for rows in self._rows]), num_resamples, seed)
-
-    def surface(self, terms: Columns, main: Columns | None = None) -> Resampled:
-        """Coefficients ``[terms, states]`` of the terms that the effect of a call is linear in.
-
-        Args:
-            terms: of each decision.
-            main: terms that may go with other behaviour without a call, too. Without them here, whoever behaves
-                differently anyway would seem to answer differently to calls.
-        """
-        valid = self._decisions.valid[..., None]
-        used = terms * self._decisions.called[..., None] * valid
-        columns = used if main is None else np.concatenate([main * valid, used], axis=-1)
-        fitted = self._regression.fit([columns[rows] for rows in self._rows])
-        number = terms.shape[-1]
-        return Resampled(fitted.value[-number:, :-1], fitted.draws[:, -number:, :-1])
-
-    def comparable_calls(self) -> float:
-        """The number of calls, each weighted by the estimated probability that someone like her was not called."""
-        coefficients = self._regression.shared_coefficients()[:, -1]
-        propensity = np.concatenate([columns @ coefficients for columns in self._known])
-        return float(np.sum((1 - np.clip(propensity, 0, 1)) * self._decisions.called * self._decisions.valid))
-
-
-def _controls(decisions: Decisions, extra: Extra | None) -> Columns:
-    columns = control_columns(decisions)
-    if extra is None:
-        return columns
-    return np.concatenate([columns, extra[:, None] * decisions.valid[..., None]], axis=-1)
-
-
 def _effects(
     regression: EffectRegression,
     decisions: Decisions,
@@ -244,15 +194,17 @@ def _effects(
     level: float,
 ) -> tuple[CallEffect, ...]:
     """The effect of calls in each level."""
-    calls = _calls_in(levels, decisions, len(names))
-    surface, can_tell = regression.surface(one_hot(levels, len(names))), regression.comparable_calls() >= FEWEST_CALLS
+    calls, terms = _calls_in(levels, decisions, len(names)), one_hot(levels, len(names))
+    surface, can_tell = regression.surface(terms), regression.comparable_calls() >= FEWEST_CALLS
     results = []
     for number, name in enumerate(names):
-        effect = Resampled(surface.value[number] @ rewards, surface.draws[:, number] @ rewards)
-        enough = can_tell and calls[number] >= FEWEST_IN_LEVEL
-        results.append(
-            CallEffect(name, int(calls[number]), effect.interval(level, int(calls[number])) if enough else NOTHING)
-        )
+        num_calls, effect = int(calls[number]), NOTHING
+        if can_tell and num_calls >= FEWEST_IN_LEVEL:
+            found = Resampled(surface.value[number] @ rewards, surface.draws[:, number] @ rewards)
+            functional = np.eye(len(names))[number][:, None] * rewards
+            without_effect = regression.error_without_effect(regression.row_weights(terms, functional))
+            effect = found.interval(level, num_calls, without_effect)
+        results.append(CallEffect(name, num_calls, effect))
     return tuple(results)
 
 
@@ -283,8 +235,8 @@ def _check_labels(name: str, labels: Any, num_people: int) -> np.ndarray:
     missing = [number for number, each in enumerate(column.tolist()) if each is None or each != each]
     if missing:
         raise InvalidInputError(
-            f"groups[{name!r}] has no label for {len(missing)} of {num_people} people, the first in row {missing[0]}. Give "
-            "people without one a label of their own, such as 'not known'."
+            f"groups[{name!r}] has no label for {len(missing)} of {num_people} people, the first in row {missing[0]}. "
+            "Give people without one a label of their own, such as 'not known'."
         )
     return column.astype(str)
 

@@ -61,10 +61,16 @@ def gain_of_calls(judge: Judge, calls: Float[np.ndarray, "people terms"], counts
     own = patterns.reshape(-1, *counts.shape[1:])
 
     def gain(surface: Float[np.ndarray, "terms states"], prior: Prior) -> float:
-        values = values_left_alone(posterior_chains(own, prior), judge.rewards, NUM_STEPS)[-1]
-        return float(np.sum((number.T @ values) * surface))
+        return float(np.sum(worth_of_calls(prior, judge.rewards, number, own) * surface))
 
     return _over_resamples(judge, gain)
+
+
+def worth_of_calls(
+    prior: Prior, rewards: Rewards, calls: Float[np.ndarray, "people terms"], counts: Counts
+) -> Float[np.ndarray, "terms states"]:
+    """What each entry of the surface τ counts in the gain of calls: Σ over calls of Vᵢ(x), by term."""
+    return calls.T @ values_left_alone(posterior_chains(counts, prior), rewards, NUM_STEPS)[-1]
 
 
 def gain_of_one_call(judge: Judge, terms: Float[np.ndarray, "states terms"]) -> Resampled:

@@ -2,12 +2,12 @@
 
 For several past steps t, people are divided in two. A planner learns from one half, from the steps up to t alone, and
 lists whom to call in the other half in the steps after t. Its list is judged by what calls did
-(``evaluation.effects``): an effect for each state, estimated from the half that the planner did not learn from, and a
-slope along the planner's own order, estimated in the steps after t. So a planner is credited with a choice only where
+(``evaluation.effects``) in the steps after the first t: an effect for each state, estimated from the half that the
+planner did not learn from, and a slope along the planner's own order. So a planner is credited with a choice only where
 people whom it ranks high did gain more from calls than others in the same state.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -16,8 +16,9 @@ from jaxtyping import Bool, Float, Int
 
 from armwise.data import Trajectories, transition_counts
 from armwise.evaluation.decisions import Decisions, find_decisions, one_hot
-from armwise.evaluation.effects import NOTHING, CallEffects, EffectRegression, call_effects, state_levels
-from armwise.evaluation.gain import Judge, gain_of_calls
+from armwise.evaluation.effect_regression import EffectRegression
+from armwise.evaluation.effects import FEWEST_CALLS, NOTHING, CallEffects, call_effects, state_levels
+from armwise.evaluation.gain import Judge, gain_of_calls, worth_of_calls
 from armwise.evaluation.lists import list_best, rank_in_state
 from armwise.evaluation.persistence import fit_prior
 from armwise.evaluation.prediction import PredictionQuality, judge_predictions
@@ -115,12 +116,11 @@ def run_backtest(
     eligible[:, : origins[0]] = False
     past = plan_past(history, decisions, problem, fits, origins, seed, advance)
     judging = _Judging(history, decisions, eligible, rewards, budget_share, num_resamples, seed)
-    gains = {name: judging.gain(scores) for name, scores in past.scores.items()}
     judged = eligible & decisions.valid
     effects = call_effects(history, groups, rewards=rewards, num_resamples=num_resamples, seed=seed)
     return Backtest(
         effects,
-        (*_compare(gains), *_never(gains)) if effects.is_enough else _not_judged(gains),
+        judging.compare(past.scores) if effects.is_enough and judging.is_enough else _not_judged(past.scores),
         judge_predictions(decisions, judged, past.rows, num_resamples, seed),
         np.where(judged, 1 - row_of_action(past, decisions)[..., 0], np.nan),
         decisions,
@@ -131,6 +131,18 @@ def run_backtest(
         int(decisions.called[judged].sum()),
         budget_share,
     )
+
+
+class _Gain(NamedTuple):
+    """What 100 calls of one way gain.
+
+    Attributes:
+        gain: with its resamples.
+        weights: how much each decision's next state counts in it.
+    """
+
+    gain: Resampled
+    weights: np.ndarray
 
 
 class _Judging:
@@ -151,52 +163,79 @@ class _Judging:
         self.halves = [_within(eligible, judged) for _, judged in halves(history.num_arms, seed)]
         self.counts = np.asarray(transition_counts(history), dtype=float)[:, :, 0]
         self.levels = state_levels(decisions)
-        self.level = one_hot(self.levels[decisions.states], int(self.levels.max()) + 1)
         self.regression = EffectRegression(decisions, None, num_resamples, seed)
         self.prior = fit_prior(self.counts, num_resamples, seed)
         second = halves(history.num_arms, seed)[0][1]
         self.half = one_hot(np.isin(np.arange(history.num_arms), second).astype(int), 2)
+        is_late = np.any(eligible, axis=0, keepdims=True)
+        late = decisions._replace(valid=decisions.valid & is_late)
+        self.is_late, self.num_calls = is_late[..., None], late.num_calls
+        self.level = _one_hot_levels(decisions, state_levels(late))
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether there are later calls enough to judge lists by."""
+        return self.num_calls >= FEWEST_CALLS
 
     def by_state(self) -> Judge:
         """Of behaviour, with an effect for each level of states."""
-        return Judge(self.regression.surface(self.level), self.prior, self.rewards)
+        level = _one_hot_levels(self.decisions, self.levels)
+        return Judge(self.regression.surface(level), self.prior, self.rewards)
 
-    def gain(self, scores: Scores) -> Resampled:
+    def compare(self, scores: Mapping[str, Scores]) -> tuple[WayJudged, ...]:
+        """Every way, armwise first and never last."""
+        own = self._gain(scores[ARMWISE])
+        nothing = Estimate(0.0, 0.0, 0.0)
+        ways = [WayJudged(ARMWISE, self._interval(own), nothing)]
+        for name in scores:
+            if name != ARMWISE:
+                other = self._gain(scores[name])
+                ways.append(WayJudged(name, self._interval(other), self._interval(_lead(own, other))))
+        return (*ways, WayJudged("never", nothing, ways[0].gain))
+
+    def _interval(self, figure: _Gain) -> Estimate:
+        without_effect = self.regression.error_without_effect(figure.weights)
+        return figure.gain.interval(num_calls=self.num_calls, error_without_effect=without_effect)
+
+    def _gain(self, scores: Scores) -> _Gain:
         """Of 100 calls to those who come first by the scores."""
         listed = np.sum([list_best(scores, eligible, self.share) for eligible in self.halves], axis=0)
-        terms, places = self._terms(scores)
-        judge = Judge(self.regression.surface(terms, places), self.prior, self.rewards)
-        gain, number = gain_of_calls(judge, np.einsum("it,itk->ik", listed, terms), self.counts), listed.sum()
-        return Resampled(100 * gain.value / number, 100 * gain.draws / number)
+        terms, main = self._terms(scores)
+        calls = 100 / listed.sum() * np.einsum("it,itk->ik", listed, terms)
+        judge = Judge(self.regression.surface(terms, main), self.prior, self.rewards)
+        worth = worth_of_calls(self.prior.value, self.rewards, calls, self.counts)
+        return _Gain(gain_of_calls(judge, calls, self.counts), self.regression.row_weights(terms, worth, main))
 
     def _terms(self, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
-        """The level of the state in each half, and in each level the place in the order of scores.
+        """What the effect of a call depends on: the state, in each half, and the place in the order of scores.
 
-        Each half has effects of its own. A planner calls people in the state in which calls seemed to work for those
-        whom it learned from: judged by the same people, it would be credited with their luck.
+        Each half has effects of its own, and only calls after the first origin count. A planner calls people in the
+        state in which calls seemed to work for those whom it learned from: judged by the same calls, it would be
+        credited with their luck. Earlier calls are kept apart, with the places, among what else goes with behaviour.
         """
         place = np.sum([rank_in_state(scores, self.decisions, eligible) for eligible in self.halves], axis=0)
         places = self.level * place[..., None]
-        by_half = self.level[..., None] * self.half[:, None, None]
-        return np.concatenate([by_half.reshape(*place.shape, -1), places], axis=-1), places
+        late, early = self.level * self.is_late, self.level * ~self.is_late * self.decisions.called[..., None]
+        by_half = late[..., None] * self.half[:, None, None]
+        terms = np.concatenate([by_half.reshape(*place.shape, -1), places], axis=-1)
+        return terms, np.concatenate([places, early], axis=-1)
 
 
 def _within(eligible: Bool[np.ndarray, "people steps"], rows: Rows) -> Bool[np.ndarray, "people steps"]:
     return eligible & np.isin(np.arange(len(eligible)), rows)[:, None]
 
 
-def _compare(gains: Mapping[str, Resampled]) -> tuple[WayJudged, ...]:
-    own = gains[ARMWISE]
-    return tuple(
-        WayJudged(name, gain.interval(), Resampled(own.value - gain.value, own.draws - gain.draws).interval())
-        for name, gain in gains.items()
-    )
+def _one_hot_levels(
+    decisions: Decisions, levels: Int[np.ndarray, " states"]
+) -> Float[np.ndarray, "people steps levels"]:
+    return one_hot(levels[decisions.states], int(levels.max()) + 1)
 
 
-def _not_judged(gains: Mapping[str, Resampled]) -> tuple[WayJudged, ...]:
+def _lead(own: _Gain, other: _Gain) -> _Gain:
+    difference = Resampled(own.gain.value - other.gain.value, own.gain.draws - other.gain.draws)
+    return _Gain(difference, own.weights - other.weights)
+
+
+def _not_judged(names: Iterable[str]) -> tuple[WayJudged, ...]:
     """Without calls that can be compared, nothing is known of any way."""
-    return tuple(WayJudged(name, NOTHING, NOTHING) for name in (*gains, "never"))
-
-
-def _never(gains: Mapping[str, Resampled]) -> tuple[WayJudged]:
-    return (WayJudged("never", Estimate(0.0, 0.0, 0.0), gains[ARMWISE].interval()),)
+    return tuple(WayJudged(name, NOTHING, NOTHING) for name in (*names, "never"))

@@ -15,16 +15,19 @@ from jaxtyping import Float, Int
 
 from armwise.data import Trajectories, transition_counts
 from armwise.evaluation.decisions import Decisions, find_decisions, one_hot
-from armwise.evaluation.effects import CallEffects, EffectRegression, effects_by_state, state_levels
+from armwise.evaluation.effect_regression import EffectRegression
+from armwise.evaluation.effects import CallEffects, effects_by_state, state_levels
 from armwise.evaluation.gain import NUM_STEPS, Judge, gain_of_one_call
 from armwise.evaluation.persistence import fit_prior, values_left_alone
-from armwise.evaluation.resampling import LEVEL, Resampled
+from armwise.evaluation.resampling import LEVEL, NUM_RESAMPLES, Resampled
 
-NUM_RESAMPLES = 200
 # The normal equations grow with the square of the states. More states than this are judged as so many bands of them.
 MOST_BANDS = 6
 # More people, drawn at random, would narrow the intervals little and take gigabytes.
 MOST_PEOPLE = 20_000
+
+Terms = Float[np.ndarray, "states terms"]
+Errors = Float[np.ndarray, " states"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +73,7 @@ def estimate_call_gains(history: Trajectories, rewards: Any, seed: int = 0) -> C
     counts = np.asarray(transition_counts(history), dtype=float)[:, :, 0]
     judge = Judge(regression.surface(terms[decisions.states]), fit_prior(counts, NUM_RESAMPLES, seed), values)
     gains = gain_of_one_call(judge, terms)
-    covariance = _covariance(gains, _smallest_errors(judge, decisions, levels))
+    covariance = _covariance(gains, _smallest_errors(regression, judge, decisions, terms))
     return CallGains(gains.value[bands], covariance[np.ix_(bands, bands)], levels[bands], effects)
 
 
@@ -105,24 +108,15 @@ def _name_band(band: int, bands: Int[np.ndarray, " states"]) -> str:
     return f"state {members[0]}" if len(members) == 1 else f"states {members[0]} to {members[-1]}"
 
 
-def _smallest_errors(
-    judge: Judge, decisions: Decisions, levels: Int[np.ndarray, " states"]
-) -> Float[np.ndarray, " states"]:
-    """The standard error of each gain if calls changed nothing: as many people left alone would differ so much.
-
-    Resamples of few calls, of which hardly any or nearly all were followed by engagement, say too little of the error.
-    """
+def _smallest_errors(regression: EffectRegression, judge: Judge, decisions: Decisions, terms: Terms) -> Errors:
+    """The standard error of each gain if calls changed nothing."""
     mean = judge.prior.value / judge.prior.value.sum(axis=-1, keepdims=True)
-    worth = values_left_alone(mean[None], judge.rewards, NUM_STEPS)[-1, 0][decisions.next_states]
-    alone, called = (decisions.valid & (decisions.called == each) for each in (0, 1))
-    calls = np.bincount(decisions.states[called], minlength=len(levels))
-    within = [worth[alone & (decisions.states == state)] for state in range(len(levels))]
-    variance = np.array([each.var() if len(each) else 0.0 for each in within])
-    by_level = one_hot(levels, int(levels.max()) + 1)
-    return (np.sqrt((variance * calls) @ by_level) / (calls @ by_level))[levels]
+    worth = values_left_alone(mean[None], judge.rewards, NUM_STEPS)[-1, 0]
+    weights = (regression.row_weights(terms[decisions.states], each[:, None] * worth) for each in terms)
+    return np.array([regression.error_without_effect(each) for each in weights])
 
 
-def _covariance(gains: Resampled, smallest: Float[np.ndarray, " states"]) -> Float[np.ndarray, "states states"]:
+def _covariance(gains: Resampled, smallest: Errors) -> Float[np.ndarray, "states states"]:
     """The resamples' covariance, with standard errors that are not below the smallest possible."""
     covariance = np.atleast_2d(np.cov(gains.draws, rowvar=False))
     errors = np.sqrt(np.diag(covariance))

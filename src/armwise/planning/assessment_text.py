@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from armwise.evaluation.effects import CallEffect
+from armwise.evaluation.effects import FEWEST_CALLS, CallEffect
 from armwise.evaluation.gain import NUM_STEPS
 from armwise.evaluation.resampling import Estimate
 from armwise.evaluation.simple_rules import RULES_OF_THUMB
@@ -81,6 +81,9 @@ def write_ways(ways: Sequence[WayJudged], step: str) -> str:
 def write_verdict(kept: Assessment) -> str:
     """Whether armwise is better, in words and what speaks against it first; a lead that may be chance is no lead."""
     others = [way for way in kept.ways if way.name != ARMWISE]
+    if all(math.isnan(way.lead.value) for way in others):
+        found = f"there were {counted(kept.num_calls, 'call')}; it takes {FEWEST_CALLS}"
+        return f"Nothing can be compared: lists are judged by later calls, and {found}."
     worse = [way.name for way in others if way.lead.is_below_zero]
     better = [way.name for way in others if way.lead.is_above_zero]
     same = [way.name for way in others if way.name not in (*worse, *better)]

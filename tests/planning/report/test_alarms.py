@@ -103,6 +103,39 @@ def test_a_group_that_calls_hurt_is_an_alarm(quiet):
     assert [alarm.what for alarm in everyone] == ["Past calls are shown to hurt."]
 
 
+def sexes(men, women, calls_to_men, calls_to_women):
+    """Two groups of 100 people with effects, each ± 10 in 100, and the calls that the list gives them."""
+    groups = tuple(
+        Group(name, 100, 100, 40, calls, 100, 0.5, *(wilson(1, 2) for _ in range(3)), wilson(calls, 100))
+        for name, calls in (("men", calls_to_men), ("women", calls_to_women))
+    )
+    effects = tuple(
+        CallEffect(name, 30, Estimate(value, value - 0.1, value + 0.1))
+        for name, value in (("men", men), ("women", women))
+    )
+    return {"groupings": (Grouping("sex", groups, 0, 0),), "effects": make_effects(by_group={"sex": effects})}
+
+
+def test_calls_to_those_whom_they_help_less_are_an_alarm(quiet):
+    text = said(quiet._replace(**sexes(0.0, 0.3, calls_to_men=29, calls_to_women=1)))
+    assert "The list prefers people whom calls help less." in text
+    assert "sex: 100 past calls brought +30.0 (+20.0 to +40.0) engaged people among women, and 0.0 " in text
+    assert "This list has 29 calls to men and 1 call to women." in text
+
+
+@pytest.mark.parametrize(
+    ("men", "women", "calls_to_men", "calls_to_women"),
+    [
+        (0.0, 0.3, 1, 29),  # as it should be
+        (0.0, 0.3, 15, 15),  # no group is preferred
+        (0.2, 0.3, 29, 1),  # the difference may be chance
+        (np.nan, 0.3, 29, 1),  # nothing is known of men
+    ],
+)
+def test_calls_that_go_where_they_help_are_none(quiet, men, women, calls_to_men, calls_to_women):
+    assert "help less" not in said(quiet._replace(**sexes(men, women, calls_to_men, calls_to_women)))
+
+
 def test_an_order_that_hardly_matters_is_an_alarm(quiet):
     def with_closeness(*numbers):
         return said(quiet._replace(closeness=Closeness(*numbers)))

@@ -2,6 +2,8 @@
 
 import pytest
 
+from armwise.evaluation.effects import NOTHING
+from armwise.planning.report.alarms import find_alarms
 from armwise.planning.report.forecast import make_promise
 from armwise.planning.report.promise import forecast_section, say_promise
 from tests.planning.report import pages
@@ -62,3 +64,17 @@ def test_without_an_evaluation_the_command_is_named(data):
     section = forecast_section(make_facts(data, promise=None, assessment=None))
     assert "has not been computed yet" in section
     assert "armwise evaluate PROGRAMME --for-report" in section
+
+
+def test_without_calls_to_judge_by_nothing_is_promised(data):
+    unknown = make_promise(
+        make_assessment(ways=tuple(each._replace(gain=NOTHING) for each in make_assessment().ways)), 5
+    )
+    assert not unknown.is_known
+    facts = make_facts(data, promise=unknown)
+    section = forecast_section(facts)
+    assert "too few past calls to tell what this list will bring. Nothing can be promised." in section
+    assert "nan" not in section
+    (alarm,) = [each for each in find_alarms(facts) if each.section == "forecast"]
+    assert alarm.what == "Nothing can be promised of these calls."
+    assert alarm.meaning == "There are too few past calls to tell what this list will bring."

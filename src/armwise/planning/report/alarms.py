@@ -11,6 +11,9 @@ from armwise.planning.report.effect import hurt_groups, hurt_people
 from armwise.planning.report.equity import Group, Grouping
 from armwise.planning.report.facts import Facts
 from armwise.planning.report.markup import Markup, count, percent, signed, tag
+from armwise.planning.report.misplaced import GroupEffect, find_misplaced
+from armwise.planning.report.promise import TOO_FEW
+from armwise.text import counted
 
 # A group that lots would give at least so many calls gets none by chance in one of twenty lists.
 CALLS_BY_CHANCE = 3.0
@@ -19,6 +22,7 @@ LOTTERY = 1.1
 # The model is old where the programme has so many times the people that it learned from.
 GROWN = 1.25
 MOST_NAMED, MOST_SAID = 6, 2
+NO_PROMISE = "Nothing can be promised of these calls."
 
 
 class Alarm(NamedTuple):
@@ -47,6 +51,7 @@ def find_alarms(facts: Facts) -> list[Alarm]:
         _hurt_groups,
         _effect,
         _promise,
+        _misplaced,
         _outages,
         _groups,
         _comparison,
@@ -123,6 +128,27 @@ def _hurt_groups(facts: Facts) -> Iterator[Alarm]:
         yield Alarm("Past calls are shown to hurt people of some groups.", meaning, "effect")
 
 
+def _misplaced(facts: Facts) -> Iterator[Alarm]:
+    """Calls that go to people whom calls help less than others."""
+    what = "engaged people" if facts.num_states == 2 else "points of engagement"
+    for column, called, passed_over in find_misplaced(facts.groupings, facts.effects):
+        meaning = (
+            f"{column}: 100 past calls brought {_effect_in_100(passed_over)} {what} among {passed_over.group.name}, "
+            f"and {_effect_in_100(called)} among {called.group.name}. This list has {_calls(called)} to "
+            f"{called.group.name} and {_calls(passed_over)} to {passed_over.group.name}."
+        )
+        yield Alarm("The list prefers people whom calls help less.", meaning, "equity")
+
+
+def _effect_in_100(each: GroupEffect) -> str:
+    value, low, high = (signed(100 * edge) for edge in each.effect)
+    return f"{value} ({low} to {high})"
+
+
+def _calls(each: GroupEffect) -> str:
+    return counted(each.group.num_calls, "call")
+
+
 def _effect(facts: Facts) -> Iterator[Alarm]:
     effects = facts.effects
     if not effects.is_shown and not effects.is_harmful:
@@ -144,9 +170,12 @@ def _promise(facts: Facts) -> Iterator[Alarm]:
     promise, effects = facts.promise, facts.effects
     if promise is None or not promise.num_calls or (promise.listed.is_above_zero and effects.is_shown):
         return
+    if not promise.is_known:
+        yield Alarm(NO_PROMISE, TOO_FEW, "forecast")
+        return
     gain, low, high = (signed(each) for each in promise.listed)
     said = f"Expected engaged {facts.step}s in the next {NUM_STEPS}: {gain} (90 % interval {low} to {high})."
-    what = "Nothing can be promised of these calls."
+    what = NO_PROMISE
     if promise.listed.is_below_zero:
         what = f"These calls {'are expected to' if effects.is_harmful else 'may'} do harm."
     yield Alarm(what, said, "forecast")

@@ -110,7 +110,7 @@ def answer(judged: Sequence[Judged], is_shown: bool, step: str) -> str:
     named = {verdict: [each.name for each in judged if each.verdict == verdict] for verdict in Verdict}
     better, worse, same = _list(named[Verdict.BETTER], "and"), _list(named[Verdict.WORSE]), _list(named[Verdict.SAME])
     if not judged or all(each.verdict == Verdict.UNKNOWN for each in judged):
-        return "The evaluation cannot say: there is nothing to compare."
+        return "The evaluation cannot say: there are too few past calls to compare by."
     said = [f"No: armwise did worse than {worse}."] if worse else []
     if same:
         said.append(f"armwise is not shown to be better than {same}: the difference may be chance.")

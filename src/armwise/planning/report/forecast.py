@@ -1,5 +1,6 @@
 """What this list's calls are expected to bring: what as many calls chosen in the same way brought in past steps."""
 
+import math
 from typing import NamedTuple
 
 from armwise.evaluation.resampling import Estimate
@@ -22,6 +23,11 @@ class Promise(NamedTuple):
     listed: Estimate
     lots: Estimate
     lead: Estimate
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there were past calls enough to tell."""
+        return not math.isnan(self.listed.value)
 
 
 def make_promise(kept: Assessment, num_calls: int) -> Promise:

@@ -10,6 +10,8 @@ from armwise.planning.report.forecast import Promise
 from armwise.planning.report.markup import Markup, count, fold, join, signed, table, tag
 from armwise.text import counted
 
+TOO_FEW = "There are too few past calls to tell what this list will bring."
+
 
 def forecast_section(facts: Facts) -> Markup:
     """What the list gains, beside lots and no calls; or how to have it computed."""
@@ -18,6 +20,8 @@ def forecast_section(facts: Facts) -> Markup:
         return join(age(facts) if facts.assessment else None, not_computed("What the calls bring"))
     if not promise.num_calls:
         return tag("p", "Nobody is on the list, so that there is nothing to expect.")
+    if not promise.is_known:
+        return join(age(facts), tag("p", f"{TOO_FEW} Nothing can be promised.", class_="answer"))
     return join(
         age(facts),
         tag("p", say_promise(promise, facts.effects, facts.step), class_="answer"),
@@ -87,9 +91,9 @@ def _notes(step: str) -> Markup:
         tag(
             "p",
             f"What is assumed: these calls do what as many calls would have done that armwise chose in past {step}s, "
-            f"for people and {step}s that it had not learned from. What calls did is estimated from all past calls, by "
-            "the state that people were in and their place in armwise's order. The interval covers the error of these "
-            "estimates, from resampled people.",
+            f"for people and {step}s that it had not learned from. What calls did is estimated from the calls in those "
+            f"{step}s, by the state that people were in and their place in armwise's order. The interval covers the "
+            "error of these estimates, from resampled people.",
         ),
         tag(
             "p",

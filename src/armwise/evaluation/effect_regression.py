@@ -1,0 +1,100 @@
+"""What a call adds to the probability of each next state, by least squares on past decisions and on resampled people.
+
+With x what was known before a decision, a ∈ {0, 1} the call and b any terms that the effect may depend on,
+
+    1{next state} = x·β + a · b·θ + error.
+"""
+
+import numpy as np
+from jaxtyping import Float
+
+from armwise.evaluation.decisions import Decisions, control_columns, one_hot
+from armwise.evaluation.resampling import BLOCK, NUM_RESAMPLES, Blocks, Columns, Regression, Resampled
+
+Extra = Float[np.ndarray, "people columns"]
+
+
+class EffectRegression:
+    """What a call adds to the probability of each next state, by any terms, from the same decisions and resamples.
+
+    Args:
+        decisions: of all people.
+        extra: further columns of x that say who someone is.
+        num_resamples: of people.
+        seed: of the resamples.
+    """
+
+    def __init__(
+        self, decisions: Decisions, extra: Extra | None = None, num_resamples: int = NUM_RESAMPLES, seed: int = 0
+    ):
+        self._decisions = decisions
+        self._rows = [slice(start, start + BLOCK) for start in range(0, len(decisions.states), BLOCK)]
+        known = [_controls(decisions.of(rows), None if extra is None else extra[rows]) for rows in self._rows]
+        followed = one_hot(decisions.next_states, decisions.num_states) * decisions.valid[..., None]
+        outcomes = np.concatenate([followed, decisions.called[..., None] * decisions.valid[..., None]], axis=-1)
+        self._known = known
+        self._regression = Regression(Blocks(known, [outcomes[rows] for rows in self._rows]), num_resamples, seed)
+
+    def surface(self, terms: Columns, main: Columns | None = None) -> Resampled:
+        """Coefficients ``[terms, states]`` of the terms that the effect of a call is linear in.
+
+        Args:
+            terms: of each decision.
+            main: terms that may go with other behaviour without a call, too. Without them here, whoever behaves
+                differently anyway would seem to answer differently to calls.
+        """
+        fitted, number = self._regression.fit(self._in_blocks(terms, main)), terms.shape[-1]
+        return Resampled(fitted.value[-number:, :-1], fitted.draws[:, -number:, :-1])
+
+    def row_weights(
+        self, terms: Columns, functional: Float[np.ndarray, "terms states"], main: Columns | None = None
+    ) -> Columns:
+        """How much each decision's next state counts, ``[people, steps, states]``, in a figure Σ functional · surface.
+
+        Args:
+            terms: as in ``surface``.
+            functional: what the figure multiplies each coefficient with.
+            main: as in ``surface``.
+        """
+        columns = self._in_blocks(terms, main)
+        target = np.zeros((columns[0].shape[-1], functional.shape[1] + 1))
+        target[-len(functional) :, :-1] = functional
+        return np.concatenate([each[..., :-1] for each in self._regression.row_weights(columns, target)])
+
+    def error_without_effect(self, weights: Columns) -> float:
+        """The standard error of such a figure if calls changed nothing.
+
+        Then each next state is drawn from what people alike do, called or not, and the variances of the decisions'
+        weights add up.
+
+        Args:
+            weights: from ``row_weights``, or a difference of two of them.
+        """
+        coefficients = self._regression.shared_coefficients()[:, :-1]
+        variance = 0.0
+        for rows, columns in zip(self._rows, self._known, strict=True):
+            chances = np.clip(columns @ coefficients, 1e-9, 1.0)
+            chances *= self._decisions.valid[rows, :, None] / chances.sum(axis=-1, keepdims=True)
+            mean = np.sum(chances * weights[rows], axis=-1)
+            variance += float(np.sum(chances * weights[rows] ** 2) - np.sum(mean**2))
+        return float(np.sqrt(variance))
+
+    def _in_blocks(self, terms: Columns, main: Columns | None) -> list[Columns]:
+        """The terms' own columns, and the terms where someone was called, by block of people."""
+        valid = self._decisions.valid[..., None]
+        used = terms * self._decisions.called[..., None] * valid
+        columns = used if main is None else np.concatenate([main * valid, used], axis=-1)
+        return [columns[rows] for rows in self._rows]
+
+    def comparable_calls(self) -> float:
+        """The number of calls, each weighted by the estimated probability that someone like her was not called."""
+        coefficients = self._regression.shared_coefficients()[:, -1]
+        propensity = np.concatenate([columns @ coefficients for columns in self._known])
+        return float(np.sum((1 - np.clip(propensity, 0, 1)) * self._decisions.called * self._decisions.valid))
+
+
+def _controls(decisions: Decisions, extra: Extra | None) -> Columns:
+    columns = control_columns(decisions)
+    if extra is None:
+        return columns
+    return np.concatenate([columns, extra[:, None] * decisions.valid[..., None]], axis=-1)
