@@ -7,6 +7,9 @@ from collections import defaultdict
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+from scipy.stats import binom
+
 from armwise.writing import write_file
 from reproduction import women_and_men
 from reproduction.null_worlds import (
@@ -109,7 +112,7 @@ also sees six features that mean nothing, and makes a list of {listed}.
 
 ## Run it again
 
-    python -m reproduction null-worlds          # {minutes} minutes on two cores
+    python -m reproduction null-worlds          # 23 minutes on two cores
     python -m reproduction null-worlds --page   # this page, from results/null-worlds/summary.csv
 
 The planners of this study learn by one run of the recommended loss, with the epoch chosen by the loss, for two past
@@ -220,12 +223,14 @@ def _null_words(rows: list[Row]) -> str:
     shares = [row.covered_95 for row in null]
     outside = [share for share in shares if not 0.93 <= share <= 0.97]
     average = sum(shares) / len(shares)
+    number = null[0].worlds
+    by_chance = len(shares) * (1 - np.diff(binom.cdf([np.ceil(0.93 * number) - 1, 0.97 * number], number, 0.95))[0])
     return textwrap.fill(
         f"Of {len(shares)} figures, {len(shares) - len(outside)} have 95 % intervals that cover 0 in 93 to 97 % of the "
         f"worlds; {'the others in ' + _range(outside) if outside else 'there is no other'}. On average it is "
-        f"{100 * average:.1f} %. With {null[0].worlds} "
-        "worlds each share has a standard error of 1.1 points, and the figures of a world, and worlds of the same "
-        "number, share their luck.",
+        f"{100 * average:.1f} %. If every true share were 95 %, {by_chance:.0f} of {len(shares)} figures would be "
+        f"outside by chance, with {number} worlds. The figures of a world share their luck, and so do worlds of the "
+        "same seed.",
         WIDTH,
     )
 

@@ -218,14 +218,20 @@ def _by_group(
     seed: int,
 ) -> tuple[CallEffect, ...]:
     """Effects by group. Groups may differ in how they behave without calls, so they are among what was known."""
-    names, codes = np.unique(_check_labels(name, labels, len(decisions.states)), return_inverse=True)
+    names, codes = np.unique(check_labels(name, labels, len(decisions.states)), return_inverse=True)
     regression = EffectRegression(decisions, one_hot(codes, len(names)), num_resamples, seed)
     levels = np.broadcast_to(codes[:, None], decisions.states.shape)
     return _effects(regression, decisions, levels, names.tolist(), rewards, level)
 
 
-def _check_labels(name: str, labels: Any, num_people: int) -> np.ndarray:
-    """Each person's label as text."""
+def check_labels(name: str, labels: Any, num_people: int) -> np.ndarray:
+    """Each person's label as text; one for each person, and none missing.
+
+    Args:
+        name: of the grouping, for errors.
+        labels: of the people.
+        num_people: how many there are.
+    """
     column = np.asarray(labels)
     if column.shape != (num_people,):
         raise InvalidInputError(

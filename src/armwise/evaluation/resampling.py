@@ -147,12 +147,15 @@ class Regression:
             terms: as in ``fit``.
             functional: what the figure multiplies each coefficient with.
         """
-        columns = [np.concatenate(pair, axis=-1) for pair in zip(self._blocks.shared, terms, strict=True)]
-        squares = sum(np.einsum("itk,itl->kl", each, each) for each in columns)
+        blocks = list(zip(self._blocks.shared, terms, strict=True))
+        squares: Any = 0.0
+        for block in blocks:
+            rows = np.concatenate(block, axis=-1).reshape(-1, sum(part.shape[-1] for part in block))
+            squares = squares + rows.T @ rows
         target = np.zeros((len(squares), functional.shape[1]))
         target[-len(functional) :] = functional
         solved = np.linalg.solve(squares + _ridge(squares[None]), target)
-        return [each @ solved for each in columns]
+        return [np.concatenate(block, axis=-1) @ solved for block in blocks]
 
     def shared_coefficients(self) -> Float[np.ndarray, "columns outcomes"]:
         """Everyone's coefficients of the shared columns alone."""

@@ -9,11 +9,12 @@ from armwise.data import Encoded, Encoder
 from armwise.data.checks import check_not_negative, check_share
 from armwise.data.encoding import choose_columns
 from armwise.errors import InvalidInputError, NotFittedError
+from armwise.evaluation.effects import check_labels
 from armwise.evaluation.resampling import NUM_RESAMPLES
 from armwise.evaluation.simple_rules import RULES_OF_THUMB
 from armwise.losses import Loss
-from armwise.planner import Backtest, Fit, Predictions, estimate_call_gains, run_backtest
-from armwise.planner.past import ARMWISE, NUM_ORIGINS, until
+from armwise.planner import Backtest, estimate_call_gains, run_backtest
+from armwise.planner.past import ARMWISE, NUM_ORIGINS
 from armwise.planning.call_list import Plan
 from armwise.planning.fitting import Examples, Material, data_hash_parts, fit_model, make_material, read_examples
 from armwise.planning.frames import as_frame
@@ -25,16 +26,13 @@ from armwise.planning.personal import refuse_personal
 from armwise.planning.planner_file import SavedPlanner, read_content, read_planner, write_planner
 from armwise.planning.population import Population
 from armwise.planning.programme import PathLike
-from armwise.planning.refitting import refit_cheaply
+from armwise.planning.refitting import fit_in_the_past
 from armwise.planning.rules import CallRules
 from armwise.planning.scoring import predict, predict_indices
 from armwise.rmab import Problem
 from armwise.rmab.checks import check_count
 from armwise.training import SavedModel, TrainConfig
 from armwise.training.checkpoint import fingerprint
-
-# Epochs without a better validation loss, after which a backtest's planner has learned enough.
-PATIENCE = 20
 
 
 class OutreachPlanner(Parameters):
@@ -339,9 +337,9 @@ class OutreachPlanner(Parameters):
         return run_backtest(
             examples.trajectories,
             Problem(discount=self.discount, num_states=examples.trajectories.num_states),
-            {name: self._learner(examples, loss) for name, loss in ways.items()},
+            {name: fit_in_the_past(self, examples, loss) for name, loss in ways.items()},
             budget_share=check_share("budget_share", self.budget_share),
-            groups={name: _labels(name, each, len(rows))[rows] for name, each in (groups or {}).items()},
+            groups={name: check_labels(name, each, len(rows))[rows] for name, each in (groups or {}).items()},
             num_origins=check_count("num_origins", num_origins, minimum=1),
             num_resamples=check_count("num_resamples", num_resamples, minimum=2),
             seed=self._seed(),
@@ -350,21 +348,6 @@ class OutreachPlanner(Parameters):
 
     def _refuse_personal(self, examples: Examples) -> None:
         refuse_personal(examples.frame, *choose_columns(examples.frame, self.categorical, self.numeric))
-
-    def _learner(self, examples: Examples, loss: Loss | None) -> Fit:
-        """Fits a copy of this planner to some people's early steps, and predicts others."""
-        copy = type(self)(**self.get_params())
-        # By quality, training fails where no call is worth making, as where calls hurt.
-        config = TrainConfig(patience=PATIENCE) if self.config is None else self.config
-        copy.set_params(loss=loss, config=config, num_states=examples.trajectories.num_states)
-
-        def fit(taught: np.ndarray, last_step: int, judged: np.ndarray) -> Predictions:
-            seen = until(examples.trajectories, last_step)[taught]
-            planner = refit_cheaply(copy, examples.frame[taught], seen)
-            others = examples.frame[judged]
-            return Predictions(planner.predict_transitions(others), planner.whittle_indices(others))
-
-        return fit
 
     def save(self, path: PathLike) -> None:
         """Write everything learned to one file, whole or not at all; it holds levels and weights, nobody's data."""
@@ -441,13 +424,3 @@ class OutreachPlanner(Parameters):
         """Refuse planners that cannot say what a call gains."""
         if not hasattr(self._fitted(), "call_gains_"):
             raise NotFittedError("This planner was refitted to predict only. Call fit to plan with it or to save it.")
-
-
-def _labels(name: str, labels: Any, num_people: int) -> np.ndarray:
-    column = np.asarray(labels)
-    if column.shape != (num_people,):
-        raise InvalidInputError(
-            f"groups[{name!r}] must have one label for each of the {num_people} people, in the order of rows, not "
-            f"{labels!r:.60}."
-        )
-    return column

@@ -2,14 +2,44 @@
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from armwise.losses import Loss
+from armwise.planner import Fit, Predictions
+from armwise.planner.past import until
+from armwise.planning.fitting import Examples
 from armwise.rmab.checks import check_count
-from armwise.training import recommended_loss
+from armwise.training import TrainConfig, recommended_loss
 
 if TYPE_CHECKING:
     from armwise.planning.planner import OutreachPlanner
 
 # Enough to learn the weights of some dozens of levels; more people cost more time in every fold.
 MAX_PEOPLE = 10_000
+# Epochs without a better validation loss, after which a backtest's planner has learned enough.
+PATIENCE = 20
+
+
+def fit_in_the_past(planner: "OutreachPlanner", examples: Examples, loss: Loss | None) -> Fit:
+    """What a backtest does with a planner: fit a copy to some people's early steps, and predict others.
+
+    Args:
+        planner: gives the parameters.
+        examples: all people with their histories.
+        loss: to learn by instead of the planner's own.
+    """
+    copy = type(planner)(**planner.get_params())
+    # By quality, training fails where no call is worth making, as where calls hurt.
+    config = TrainConfig(patience=PATIENCE) if planner.config is None else planner.config
+    copy.set_params(loss=loss, config=config, num_states=examples.trajectories.num_states)
+
+    def fit(taught: np.ndarray, last_step: int, judged: np.ndarray) -> Predictions:
+        seen = until(examples.trajectories, last_step)[taught]
+        fitted = refit_cheaply(copy, examples.frame[taught], seen)
+        others = examples.frame[judged]
+        return Predictions(fitted.predict_transitions(others), fitted.whittle_indices(others))
+
+    return fit
 
 
 def refit_cheaply(

@@ -119,8 +119,8 @@ def sexes(men, women, calls_to_men, calls_to_women):
 def test_calls_to_those_whom_they_help_less_are_an_alarm(quiet):
     text = said(quiet._replace(**sexes(0.0, 0.3, calls_to_men=29, calls_to_women=1)))
     assert "The list prefers people whom calls help less." in text
-    assert "sex: 100 past calls brought +30.0 (+20.0 to +40.0) engaged people among women, and 0.0 " in text
-    assert "This list has 29 calls to men and 1 call to women." in text
+    assert "By sex: 100 past calls brought +30.0 (+20.0 to +40.0) engaged people in the group “women” and 0.0" in text
+    assert "This list has 29 calls to “men” and 1 call to “women”." in text
 
 
 @pytest.mark.parametrize(

@@ -50,8 +50,8 @@ def find_alarms(facts: Facts) -> list[Alarm]:
         _harm,
         _hurt_groups,
         _effect,
-        _promise,
         _misplaced,
+        _promise,
         _outages,
         _groups,
         _comparison,
@@ -133,9 +133,9 @@ def _misplaced(facts: Facts) -> Iterator[Alarm]:
     what = "engaged people" if facts.num_states == 2 else "points of engagement"
     for column, called, passed_over in find_misplaced(facts.groupings, facts.effects):
         meaning = (
-            f"{column}: 100 past calls brought {_effect_in_100(passed_over)} {what} among {passed_over.group.name}, "
-            f"and {_effect_in_100(called)} among {called.group.name}. This list has {_calls(called)} to "
-            f"{called.group.name} and {_calls(passed_over)} to {passed_over.group.name}."
+            f"By {column}: 100 past calls brought {_effect_in_100(passed_over)} {what} in the group "
+            f"“{passed_over.group.name}” and {_effect_in_100(called)} in “{called.group.name}”. This list has "
+            f"{_calls(called)} to “{called.group.name}” and {_calls(passed_over)} to “{passed_over.group.name}”."
         )
         yield Alarm("The list prefers people whom calls help less.", meaning, "equity")
 
