@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from armwise.data import transition_counts
-from armwise.planning import planner as planner_module
+from armwise.planning import refitting
 from armwise.planning.sample import sample_programme
 
 
@@ -40,7 +40,7 @@ def record_fits(monkeypatch) -> list[Learned]:
         seen.append(Learned(frame, np.asarray(trajectories.states), np.asarray(trajectories.actions)))
         return FakePlanner(trajectories)
 
-    monkeypatch.setattr(planner_module, "refit_cheaply", refit)
+    monkeypatch.setattr(refitting, "refit_cheaply", refit)
     return seen
 
 

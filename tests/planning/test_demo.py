@@ -30,7 +30,7 @@ def shown(tmp_path_factory):
         patch.setattr(fitting, "RECIPE_SPLITS", 1)
         patch.setattr(fitting, "RECOMMENDED_CONFIG", dataclasses.replace(RECOMMENDED_CONFIG, num_epochs=2))
         patch.setattr(backtesting, "losses_to_compare", lambda: {"the same": None})
-        small = {"num_people": 150, "progress": False}
+        small = {"num_people": 300, "progress": False}
         patch.setattr(armwise.planning, "run_demo", lambda target, say, **_: demo.run_demo(target, say, **small))
         result = run("demo", folder)
         again = run("demo", folder)
@@ -91,7 +91,7 @@ def test_the_report_holds_the_list(shown):
 
 def test_the_evaluation_is_of_past_weeks_beside_every_rule_of_thumb(shown):
     kept = read_assessment(shown[0] / "evaluation.json")
-    assert kept.num_people == 150
+    assert kept.num_people == 300
     assert kept.origins == (3, 4, 5)
     assert [each.name for each in kept.ways] == ["armwise", "the same", *RULES_OF_THUMB]
     assert kept.ways[1][1:] == (kept.ways[0].gain, (0.0, 0.0, 0.0))
