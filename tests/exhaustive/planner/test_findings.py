@@ -54,7 +54,7 @@ def test_the_promise_for_sample_programmes_comes_true(seed):
 def test_the_promise_for_the_demonstration_comes_true_and_its_planner_is_not_called_better():
     """Before: promised +185 (151 to 219), true +68; the planner was shown beside rules without a word of doubt.
 
-    Now the promise is for one list: +24 (8 to 40), true +5.6. One 90 % interval in ten misses, and this is such a one.
+    Now the promise is for one list: +20 (3 to 37), true +5.
     """
     simulated = sample_programme(num_people=NUM_PEOPLE, calls_per_group=CALLS_PER_GROUP).simulated
     backtest, promise, truth = judge_list(simulated, num_calls=3 * CALLS_PER_GROUP)
