@@ -77,7 +77,7 @@ class EffectRegression:
             chances *= self._decisions.valid[rows, :, None] / chances.sum(axis=-1, keepdims=True)
             mean = np.sum(chances * weights[rows], axis=-1)
             variance += float(np.sum(chances * weights[rows] ** 2) - np.sum(mean**2))
-        return float(np.sqrt(variance))
+        return float(np.sqrt(max(0.0, variance)))
 
     def _in_blocks(self, terms: Columns, main: Columns | None) -> list[Columns]:
         """The terms' own columns, and the terms where someone was called, by block of people."""
@@ -85,6 +85,17 @@ class EffectRegression:
         used = terms * self._decisions.called[..., None] * valid
         columns = used if main is None else np.concatenate([main * valid, used], axis=-1)
         return [columns[rows] for rows in self._rows]
+
+    def comparable_calls_in(self, terms: Columns, main: Columns | None = None) -> Float[np.ndarray, " terms"]:
+        """How many calls each coefficient of ``surface`` rests on: those that could have gone otherwise.
+
+        Where everyone like her was called, nobody is left to compare a call with, and it counts 0.
+
+        Args:
+            terms: as in ``surface``.
+            main: as in ``surface``.
+        """
+        return self._regression.information(self._in_blocks(terms, main))[-terms.shape[-1] :]
 
     def comparable_calls(self) -> float:
         """The number of calls, each weighted by the estimated probability that someone like her was not called."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy.special import ndtri
 
 from armwise.data import Trajectories
@@ -27,8 +27,9 @@ from armwise.rmab.checks import check_count
 
 # With fewer calls that could have gone otherwise, a difference says nothing either way.
 FEWEST_CALLS = 20
-# A state or group with fewer calls has no effect of its own that could be estimated.
-FEWEST_IN_LEVEL = 10
+# A state or group with fewer calls has no effect of its own that could be estimated; nor has one in which fewer calls
+# could have gone otherwise.
+FEWEST_IN_LEVEL, FEWEST_COMPARABLE = 10, 5
 NOTHING = Estimate(float("nan"), float("nan"), float("nan"))
 
 
@@ -38,8 +39,9 @@ class CallEffect(NamedTuple):
     Attributes:
         name: of the state or group; "everyone" for all.
         num_calls: calls that it was estimated from.
-        effect: with its interval; NaN with fewer than ``FEWEST_IN_LEVEL`` calls, and where fewer than
-            ``FEWEST_CALLS`` calls in all could have gone otherwise.
+        effect: with its interval; NaN with fewer than ``FEWEST_IN_LEVEL`` calls, where fewer than
+            ``FEWEST_COMPARABLE`` of them could have gone otherwise (``FEWEST_CALLS`` of all), and where everyone ended
+            alike.
     """
 
     name: str
@@ -136,7 +138,8 @@ def call_effects(
     values = state_rewards(rewards, history.num_states)
     decisions = find_decisions(history, values)
     confidence, resamples = check_share("level", level), check_count("num_resamples", num_resamples, minimum=2)
-    regression, levels = EffectRegression(decisions, None, resamples, seed), state_levels(decisions)
+    regression = EffectRegression(decisions, None, resamples, seed)
+    levels = state_levels(regression, decisions)
     by_group = {
         name: _by_group(decisions, name, labels, values, confidence, resamples, seed)
         for name, labels in (groups or {}).items()
@@ -160,7 +163,7 @@ def effects_by_state(
         rewards: of the states.
         level: of the intervals.
     """
-    names = [f"state {state}" for state in _states_with_calls(decisions)]
+    names = [f"state {state}" for state in _states_with_calls(regression, decisions)]
     everyone = np.zeros(decisions.states.shape, int)
     return CallEffects(
         _effects(regression, decisions, everyone, ["everyone"], rewards, level)[0],
@@ -171,17 +174,36 @@ def effects_by_state(
     )
 
 
-def state_levels(decisions: Decisions) -> Int[np.ndarray, " states"]:
-    """The level of effects that each state belongs to: states with too few calls join the nearest that has enough."""
-    enough = _states_with_calls(decisions)
+def state_levels(
+    regression: EffectRegression, decisions: Decisions, is_judged: Bool[np.ndarray, "1 steps"] | None = None
+) -> Int[np.ndarray, " states"]:
+    """The level of effects that each state belongs to: states with too few calls join the nearest that has enough.
+
+    Args:
+        regression: on the decisions.
+        decisions: of all people.
+        is_judged: the steps whose calls count; by default all. With it, a level takes ``FEWEST_CALLS``, since each half
+            of the people has effects of its own there.
+    """
+    enough = _states_with_calls(regression, decisions, is_judged)
     distance = np.abs(np.arange(decisions.num_states)[:, None] - enough)
     return distance.argmin(axis=1)
 
 
-def _states_with_calls(decisions: Decisions) -> Int[np.ndarray, " levels"]:
+def _states_with_calls(
+    regression: EffectRegression, decisions: Decisions, is_judged: Bool[np.ndarray, "1 steps"] | None = None
+) -> Int[np.ndarray, " levels"]:
     """States with calls enough for an effect of their own; if there is none, the one with the most calls."""
-    calls = _calls_in(decisions.states, decisions, decisions.num_states)
-    enough = np.flatnonzero(calls >= FEWEST_IN_LEVEL)
+    states = one_hot(decisions.states, decisions.num_states)
+    if is_judged is None:
+        comparable = regression.comparable_calls_in(states)
+        calls, fewest = _calls_in(decisions.states, decisions, decisions.num_states), FEWEST_IN_LEVEL
+    else:
+        judged = decisions._replace(valid=decisions.valid & is_judged)
+        earlier = states * ~is_judged[..., None] * decisions.called[..., None]
+        comparable = regression.comparable_calls_in(states * is_judged[..., None], earlier)
+        calls, fewest = _calls_in(decisions.states, judged, decisions.num_states), FEWEST_CALLS
+    enough = np.flatnonzero((calls >= fewest) & (comparable >= FEWEST_COMPARABLE))
     return enough if len(enough) else np.array([calls.argmax()])
 
 
@@ -195,15 +217,18 @@ def _effects(
 ) -> tuple[CallEffect, ...]:
     """The effect of calls in each level."""
     calls, terms = _calls_in(levels, decisions, len(names)), one_hot(levels, len(names))
-    surface, can_tell = regression.surface(terms), regression.comparable_calls() >= FEWEST_CALLS
+    surface, comparable = regression.surface(terms), regression.comparable_calls_in(terms)
+    can_tell = (regression.comparable_calls() >= FEWEST_CALLS) & (comparable >= FEWEST_COMPARABLE)
+    followed = rewards[decisions.next_states]
     results = []
     for number, name in enumerate(names):
         num_calls, effect = int(calls[number]), NOTHING
-        if can_tell and num_calls >= FEWEST_IN_LEVEL:
+        differ = len(np.unique(followed[decisions.valid & (levels == number)])) > 1
+        if differ and can_tell[number] and num_calls >= FEWEST_IN_LEVEL:
             found = Resampled(surface.value[number] @ rewards, surface.draws[:, number] @ rewards)
             functional = np.eye(len(names))[number][:, None] * rewards
             without_effect = regression.error_without_effect(regression.row_weights(terms, functional))
-            effect = found.interval(level, num_calls, without_effect)
+            effect = found.interval(level, min(num_calls, float(comparable[number])), without_effect)
         results.append(CallEffect(name, num_calls, effect))
     return tuple(results)
 

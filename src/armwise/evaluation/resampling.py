@@ -18,7 +18,8 @@ LEVEL, NUM_RESAMPLES = 0.95, 400
 SMALLEST_SHARE = 0.85
 # People whose products are held in memory at a time.
 BLOCK = 1024
-# Relative to the largest product: columns that hold nothing, or repeat others, get the coefficient 0.
+# Relative to the largest product: makes the equations solvable where columns hold nothing or repeat others. What is
+# said of such columns means nothing; ``Regression.information`` tells which they are.
 RIDGE = 1e-9
 
 # People, steps, columns: of blocks of different sizes, so that the names would not fit together.
@@ -147,15 +148,25 @@ class Regression:
             terms: as in ``fit``.
             functional: what the figure multiplies each coefficient with.
         """
-        blocks = list(zip(self._blocks.shared, terms, strict=True))
-        squares: Any = 0.0
-        for block in blocks:
-            rows = np.concatenate(block, axis=-1).reshape(-1, sum(part.shape[-1] for part in block))
-            squares = squares + rows.T @ rows
+        squares = self._all_squares(terms)
         target = np.zeros((len(squares), functional.shape[1]))
         target[-len(functional) :] = functional
-        solved = np.linalg.solve(squares + _ridge(squares[None]), target)
+        solved = np.linalg.solve(squares, target)
+        blocks = zip(self._blocks.shared, terms, strict=True)
         return [np.concatenate(block, axis=-1) @ solved for block in blocks]
+
+    def information(self, terms: Sequence[Columns]) -> Float[np.ndarray, " terms"]:
+        """The sum of squares that is left of each further column after all other columns; 0 if these repeat it."""
+        squares = self._all_squares(terms)
+        return 1 / np.diag(np.linalg.inv(squares))[-terms[0].shape[-1] :]
+
+    def _all_squares(self, terms: Sequence[Columns]) -> Float[np.ndarray, "columns columns"]:
+        """Everyone's normal equations of the shared and the further columns."""
+        squares: Any = 0.0
+        for block in zip(self._blocks.shared, terms, strict=True):
+            rows = np.concatenate(block, axis=-1).reshape(-1, sum(part.shape[-1] for part in block))
+            squares = squares + rows.T @ rows
+        return squares + _ridge(squares[None])
 
     def shared_coefficients(self) -> Float[np.ndarray, "columns outcomes"]:
         """Everyone's coefficients of the shared columns alone."""

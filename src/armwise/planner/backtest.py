@@ -7,6 +7,7 @@ planner did not learn from, and a slope along the planner's own order. So a plan
 people whom it ranks high did gain more from calls than others in the same state.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from jaxtyping import Bool, Float, Int
 from armwise.data import Trajectories, transition_counts
 from armwise.evaluation.decisions import Decisions, find_decisions, one_hot
 from armwise.evaluation.effect_regression import EffectRegression
-from armwise.evaluation.effects import FEWEST_CALLS, NOTHING, CallEffects, call_effects, state_levels
+from armwise.evaluation.effects import FEWEST_CALLS, FEWEST_COMPARABLE, NOTHING, CallEffects, call_effects, state_levels
 from armwise.evaluation.gain import Judge, gain_of_calls, worth_of_calls
 from armwise.evaluation.lists import list_best, rank_in_state
 from armwise.evaluation.persistence import fit_prior
@@ -120,7 +121,7 @@ def run_backtest(
     effects = call_effects(history, groups, rewards=rewards, num_resamples=num_resamples, seed=seed)
     return Backtest(
         effects,
-        judging.compare(past.scores) if effects.is_enough and judging.is_enough else _not_judged(past.scores),
+        judging.compare(past.scores) if effects.is_enough else _not_judged(past.scores),
         judge_predictions(decisions, judged, past.rows, num_resamples, seed),
         np.where(judged, 1 - row_of_action(past, decisions)[..., 0], np.nan),
         decisions,
@@ -139,10 +140,12 @@ class _Gain(NamedTuple):
     Attributes:
         gain: with its resamples.
         weights: how much each decision's next state counts in it.
+        is_known: whether enough later calls could have gone otherwise, in every term that its calls have.
     """
 
     gain: Resampled
     weights: np.ndarray
+    is_known: bool
 
 
 class _Judging:
@@ -162,20 +165,14 @@ class _Judging:
         # Each half has planners, and so lists, of its own.
         self.halves = [_within(eligible, judged) for _, judged in halves(history.num_arms, seed)]
         self.counts = np.asarray(transition_counts(history), dtype=float)[:, :, 0]
-        self.levels = state_levels(decisions)
         self.regression = EffectRegression(decisions, None, num_resamples, seed)
+        self.levels = state_levels(self.regression, decisions)
         self.prior = fit_prior(self.counts, num_resamples, seed)
         second = halves(history.num_arms, seed)[0][1]
         self.half = one_hot(np.isin(np.arange(history.num_arms), second).astype(int), 2)
         is_late = np.any(eligible, axis=0, keepdims=True)
-        late = decisions._replace(valid=decisions.valid & is_late)
-        self.is_late, self.num_calls = is_late[..., None], late.num_calls
-        self.level = _one_hot_levels(decisions, state_levels(late))
-
-    @property
-    def is_enough(self) -> bool:
-        """Whether there are later calls enough to judge lists by."""
-        return self.num_calls >= FEWEST_CALLS
+        self.is_late, self.num_calls = is_late[..., None], int(decisions.called[decisions.valid & is_late].sum())
+        self.level = _one_hot_levels(decisions, state_levels(self.regression, decisions, is_late))
 
     def by_state(self) -> Judge:
         """Of behaviour, with an effect for each level of states."""
@@ -191,9 +188,13 @@ class _Judging:
             if name != ARMWISE:
                 other = self._gain(scores[name])
                 ways.append(WayJudged(name, self._interval(other), self._interval(_lead(own, other))))
+        if all(math.isnan(way.gain.value) for way in ways):
+            return _not_judged(scores)
         return (*ways, WayJudged("never", nothing, ways[0].gain))
 
     def _interval(self, figure: _Gain) -> Estimate:
+        if not figure.is_known:
+            return NOTHING
         without_effect = self.regression.error_without_effect(figure.weights)
         return figure.gain.interval(num_calls=self.num_calls, error_without_effect=without_effect)
 
@@ -204,7 +205,14 @@ class _Judging:
         calls = 100 / listed.sum() * np.einsum("it,itk->ik", listed, terms)
         judge = Judge(self.regression.surface(terms, main), self.prior, self.rewards)
         worth = worth_of_calls(self.prior.value, self.rewards, calls, self.counts)
-        return _Gain(gain_of_calls(judge, calls, self.counts), self.regression.row_weights(terms, worth, main))
+        weights = self.regression.row_weights(terms, worth, main)
+        return _Gain(gain_of_calls(judge, calls, self.counts), weights, self._is_known(terms, main, calls))
+
+    def _is_known(self, terms: np.ndarray, main: np.ndarray, calls: np.ndarray) -> bool:
+        if self.num_calls < FEWEST_CALLS:
+            return False
+        needed = np.abs(calls).sum(axis=0) > 0
+        return bool((self.regression.comparable_calls_in(terms, main)[needed] >= FEWEST_COMPARABLE).all())
 
     def _terms(self, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
         """What the effect of a call depends on: the state, in each half, and the place in the order of scores.
@@ -233,7 +241,7 @@ def _one_hot_levels(
 
 def _lead(own: _Gain, other: _Gain) -> _Gain:
     difference = Resampled(own.gain.value - other.gain.value, own.gain.draws - other.gain.draws)
-    return _Gain(difference, own.weights - other.weights)
+    return _Gain(difference, own.weights - other.weights, own.is_known and other.is_known)
 
 
 def _not_judged(names: Iterable[str]) -> tuple[WayJudged, ...]:

@@ -65,7 +65,8 @@ def estimate_call_gains(history: Trajectories, rewards: Any, seed: int = 0) -> C
     history = _in_bands(_some_people(history, seed), bands)
     values = np.array([values[bands == band].mean() for band in range(bands[-1] + 1)])
     decisions = find_decisions(history, values)
-    regression, levels = EffectRegression(decisions, None, NUM_RESAMPLES, seed), state_levels(decisions)
+    regression = EffectRegression(decisions, None, NUM_RESAMPLES, seed)
+    levels = state_levels(regression, decisions)
     effects = _in_states(effects_by_state(regression, decisions, levels, values, LEVEL), bands)
     if not effects.is_enough:
         return _unknown(levels[bands], effects)
