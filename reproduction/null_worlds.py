@@ -70,8 +70,8 @@ def _figures(simulated: Any, seed: int, is_null: bool) -> Iterator[tuple[str, fl
     for name, effect, true in (
         ("effect of calls: everyone", result.effects.overall, truth.mean()),
         *(
-            (f"effect of calls: {each.name}", each, truth[number])
-            for number, each in enumerate(result.effects.by_state)
+            (f"effect of calls: {each.name}", each, truth[int(each.name.removeprefix("state "))])
+            for each in result.effects.by_state
         ),
         *((f"effect of calls: group {each.name}", each, 0.0) for each in result.effects.by_group["group"]),
     ):

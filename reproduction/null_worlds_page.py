@@ -49,13 +49,14 @@ which it is judged. Where calls do nothing at all, such a judgement still finds 
 
 The effect of a call is estimated as an effect, from the calls that were made. For each past decision to call or not,
 
-    next state = what was known before · β + called · (state, place in the planner's order) · θ + error.
+    next state = what was known before · β + called · state · θ + error.
 
 What was known before is the week, the state, how long the person had been in it, how she did before and her earlier
 calls (`evaluation/decisions.py`). If calls were made by lot, θ is the average effect. If they were made by a rule, it
 is the average over decisions that could have gone either way, and it is right if nobody was called for a reason that
 is not in the files. No data can check that. A state in which hardly anyone was called takes the effect of the nearest
-state.
+state. So does one in which everyone was called: nobody is left to compare with. A group in which everyone was called
+has no estimate.
 
 Every interval comes from resampling people: all of this estimation is done again for each of 400 resamples. A
 few calls that all ended alike do not differ between resamples: a standard error below 85 % of what it would be if calls
@@ -67,8 +68,9 @@ changed nothing is raised to that. This share, and intervals by Student's t, wer
 in the weeks after t. The list is judged by what calls in the weeks after the first t did: by state, in the half that
 the planner did not learn from, and by the place in the planner's own order. So a planner is credited with its choice
 only where people whom it ranks high did gain more from calls than others in the same state. Effects are taken to be a
-straight line in that place. The planners themselves are not learned again for each resample, and each learns by one run
-of training, not by the whole recipe of `armwise fit`.
+straight line in that place. Where too few of these calls could have gone otherwise, no way to choose is judged. The
+planners themselves are not learned again for each resample, and each learns by one run of training, not by the whole
+recipe of `armwise fit`.
 
 The gain of a call is its effect on the next week, times what the person is worth afterwards: engaged weeks in the 12
 weeks after the call, by her own weeks and what others do (`evaluation/persistence.py`).
@@ -230,9 +232,14 @@ def _null_words(rows: list[Row]) -> str:
         f"worlds; {'the others in ' + _range(outside) if outside else 'there is no other'}. On average it is "
         f"{100 * average:.1f} %. If every true share were 95 %, {by_chance:.0f} of {len(shares)} figures would be "
         f"outside by chance, with {number} worlds. The figures of a world share their luck, and so do worlds of the "
-        "same seed.",
+        f"same seed. The sentence that past calls helped or hurt is not among them: it asks about everyone and about "
+        f"each state, so that up to 7.5 % of such sentences are wrong by design. Here {_sentence_words(rows)} are.",
         WIDTH,
     )
+
+
+def _sentence_words(rows: list[Row]) -> str:
+    return _range([row.claimed for row in rows if row.figure == "sentence" and row.world.startswith("no effect")])
 
 
 def _known_table(rows: list[Row]) -> str:

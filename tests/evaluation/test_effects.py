@@ -1,6 +1,7 @@
 """The effect of past calls, against what a simulation knows."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from armwise.data import Trajectories, simulated_programme
@@ -136,6 +137,47 @@ def test_calls_that_everyone_like_her_got_cannot_be_compared():
     assert by_lot.comparable == pytest.approx(0.5 * by_lot.overall.num_calls, rel=0.1)
 
 
+def always_called(rng, who):
+    """A history in which calls do nothing, of people who are called whenever ``who`` says so, and others by lot."""
+    trait = rng.normal(0, 0.5, 600)
+    states, calls = np.zeros((600, 12), int), np.zeros((600, 12), bool)
+    for step in range(12):
+        calls[:, step] = who(states[:, step]) | (rng.random(600) < 0.05)
+        if step < 11:
+            chance = 1 / (1 + np.exp(-np.where(states[:, step] == 1, 1.2, -1.2) - trait))
+            states[:, step + 1] = rng.random(600) < chance
+    return Trajectories.from_arrays(states, calls)
+
+
+@pytest.mark.parametrize("state", [0, 1])
+def test_a_state_in_which_everyone_was_called_has_no_effect_of_its_own(state):
+    """Nobody is left to compare with, and what people do anyway must not pass for the effect of calls."""
+    effects = call_effects(always_called(np.random.default_rng(8), lambda states: states == state))
+    assert [each.name for each in effects.by_state] == [f"state {1 - state}"]
+    assert effects.is_enough
+    assert not effects.is_shown
+    assert not effects.is_harmful
+
+
+def test_a_group_in_which_everyone_was_called_has_no_effect():
+    village = np.where(np.arange(600) < 60, "pilot", "other")
+    effects = call_effects(always_called(np.random.default_rng(9), lambda _: village == "pilot"), {"village": village})
+    found = {each.name: each for each in effects.by_group["village"]}
+    assert found["pilot"].num_calls == 660
+    assert np.isnan(found["pilot"].effect.value)
+    assert found["other"].effect.low < 0 < found["other"].effect.high
+
+
+@pytest.mark.parametrize("rewards", [None, [1.0, 1.0]])
+def test_where_everyone_ends_alike_nothing_is_certain(rewards):
+    rng = np.random.default_rng(10)
+    states = np.ones((300, 8), int) if rewards is None else rng.integers(0, 2, (300, 8))
+    effects = call_effects(Trajectories.from_arrays(states, rng.random((300, 8)) < 0.2), rewards=rewards)
+    assert np.isnan(effects.overall.effect.value)
+    assert not effects.is_shown
+    assert not effects.is_harmful
+
+
 def test_states_with_too_few_calls_share_the_effect_of_the_nearest():
     rng = np.random.default_rng(3)
     states = rng.integers(0, 4, (200, 8))
@@ -192,3 +234,35 @@ def test_a_long_table_is_as_good_as_trajectories():
     wanted = call_effects(Trajectories.from_arrays(states, calls), {"sex": sex})
     assert call_effects(table, {"sex": sex}) == wanted
     assert call_effects(shuffled, {"sex": sex}) == wanted
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ({"history": None}, "history must be Trajectories, or a table"),
+        ({"history": 3}, "history must be Trajectories, or a table"),
+        ({"groups": ["woman", "man"]}, "groups must be a mapping from names to labels"),
+        ({"groups": {"sex": [["woman"], ["man", "man"]]}}, "cannot be read as an array"),
+        ({"ids": [1, 2, 3]}, "Trajectories have their own order"),
+        ({"level": 0}, "level must be between 0.5 and 0.999"),
+        ({"level": 1}, "level must be between 0.5 and 0.999"),
+        ({"seed": -1}, "seed must be"),
+        ({"seed": "a"}, "seed must be"),
+    ],
+)
+def test_wrong_arguments_are_one_clear_message(women_and_men, arguments, complaint):
+    with pytest.raises(InvalidInputError, match=complaint):
+        call_effects(**{"history": women_and_men[0], **arguments})
+
+
+def test_a_history_of_one_step_is_refused():
+    with pytest.raises(InvalidInputError, match="The history has one step"):
+        call_effects(Trajectories.from_arrays([[0], [1]], [[0], [1]]))
+
+
+def test_a_missing_label_of_pandas_is_missing_too(women_and_men):
+    history, sex = women_and_men
+    labels = pd.Series(sex, dtype="string")
+    labels[3] = pd.NA
+    with pytest.raises(InvalidInputError, match="has no label for 1 of 2000 people, the first in row 3"):
+        call_effects(history, {"sex": labels})

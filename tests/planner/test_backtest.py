@@ -178,6 +178,25 @@ def test_without_later_calls_no_way_is_judged():
     assert all(np.isnan(way.gain.value) for way in found.ways)
 
 
+@pytest.mark.parametrize("who", ["the disengaged", "everyone"])
+def test_where_all_alike_were_called_no_way_is_judged(who):
+    """Calls do nothing. From the middle on, all people in a state are called, and nobody is left to compare with."""
+    rng = np.random.default_rng(5)
+    states, calls = np.zeros((600, 12), int), rng.random((600, 12)) < 0.05
+    for step in range(12):
+        if step >= 5:
+            calls[:, step] = True if who == "everyone" else states[:, step] == 0
+        if step < 11:
+            states[:, step + 1] = rng.random(600) < np.where(states[:, step] == 1, 0.75, 0.25)
+    history = Trajectories.from_arrays(states, calls)
+    fits = {ARMWISE: learn_from_counts(history)}
+    found = run_backtest(history, Problem(), fits, budget_share=0.05, num_origins=2, num_resamples=50)
+    assert found.effects.is_enough
+    assert not found.effects.is_shown
+    assert found.num_calls > 1000
+    assert all(np.isnan(way.gain.value) and np.isnan(way.lead.value) for way in found.ways)
+
+
 def test_a_history_that_is_too_short_is_refused():
     with pytest.raises(InvalidInputError, match="it takes 4 steps, and the history has 3"):
         choose_origins(Trajectories.from_arrays(np.zeros((5, 3)), np.ones((5, 3))), 3)
@@ -247,3 +266,15 @@ def test_with_too_few_calls_nothing_is_said_of_any_way():
     assert not found.effects.is_enough
     assert np.isnan(found.effects.overall.effect).all()
     assert all(np.isnan(way.gain).all() and np.isnan(way.lead).all() for way in found.ways)
+
+
+def test_names_that_mean_something_else_are_refused():
+    people = {"id": np.arange(40), "phone": ["own", "shared"] * 20}
+    history = Trajectories.from_arrays(np.zeros((40, 6)), np.zeros((40, 6)))
+    for name in ("armwise", "random", "population", "own weeks"):
+        with pytest.raises(InvalidInputError, match="losses has the name of another way"):
+            aw.OutreachPlanner().backtest(people, history, losses={name: None})
+    with pytest.raises(InvalidInputError, match="losses must be a mapping"):
+        aw.OutreachPlanner().backtest(people, history, losses=["mse"])
+    with pytest.raises(InvalidInputError, match="groups must be a mapping"):
+        aw.OutreachPlanner().backtest(people, history, groups="phone")

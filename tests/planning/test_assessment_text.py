@@ -115,6 +115,7 @@ def test_without_later_calls_no_verdict_is_given():
         kept, ways=tuple(each._replace(gain=NOTHING, lead=NOTHING) for each in kept.ways), num_calls=7
     )
     assert write_verdict(kept) == (
-        "Nothing can be compared: lists are judged by later calls, and there were 7 calls; it takes 20."
+        "Nothing can be compared. Lists are judged by calls that could have gone otherwise in later steps; of 7 later "
+        "calls, too few could. It takes 20, and people alike who were not called."
     )
     assert "not estimated" in write_ways(kept.ways, "week")

@@ -52,6 +52,15 @@ def test_a_state_is_told_only_where_it_shows_something():
     assert "Of people engaged before the call: 20.0 fewer" in describe_evidence(CASES[BOTH])
 
 
+def test_where_everyone_together_shows_nothing_the_sentence_says_whom_calls_helped():
+    helped = describe_evidence(effects((-0.02, -0.09, 0.05), (0.2, 0.1, 0.3), UNCLEAR))
+    assert helped.startswith(
+        "Past calls helped people not engaged before the call. After 100 calls there were 2.0 fewer"
+    )
+    hurt = describe_evidence(effects(UNCLEAR, UNCLEAR, (-0.2, -0.3, -0.1)))
+    assert hurt.startswith("Past calls hurt people engaged before the call. After 100 calls there were 2.0 more")
+
+
 def test_more_states_are_points_of_engagement_and_keep_their_numbers():
     joined = CallEffect("states 1, 2", 50, Estimate(0.2, 0.1, 0.3))
     several = CallEffects(

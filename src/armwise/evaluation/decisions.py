@@ -59,6 +59,15 @@ class Decisions(NamedTuple):
         return int(self.called[self.valid].sum())
 
 
+def refuse_no_table(history: Any) -> None:
+    """Refuse what cannot be a long table of a history."""
+    if history is None or not hasattr(history, "__getitem__"):
+        raise InvalidInputError(
+            "history must be Trajectories, or a table with the columns id, step, state and action, not "
+            f"{type(history).__name__}."
+        )
+
+
 def state_rewards(rewards: Any, num_states: int) -> Float[np.ndarray, " states"]:
     """The reward of each state, by default evenly from 0 to 1; one that does not fit the states is refused."""
     problem = Problem(num_states=num_states) if rewards is None else Problem(rewards=rewards)

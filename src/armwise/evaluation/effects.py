@@ -18,11 +18,11 @@ from jaxtyping import Bool, Float, Int
 from scipy.special import ndtri
 
 from armwise.data import Trajectories
-from armwise.data.checks import check_share
+from armwise.data.checks import to_numpy
 from armwise.errors import InvalidInputError
-from armwise.evaluation.decisions import Decisions, find_decisions, one_hot, state_rewards
+from armwise.evaluation.decisions import Decisions, find_decisions, one_hot, refuse_no_table, state_rewards
 from armwise.evaluation.effect_regression import EffectRegression
-from armwise.evaluation.resampling import LEVEL, NUM_RESAMPLES, Estimate, Resampled
+from armwise.evaluation.resampling import LEVEL, NUM_RESAMPLES, Estimate, Resampled, check_level
 from armwise.rmab.checks import check_count
 
 # With fewer calls that could have gone otherwise, a difference says nothing either way.
@@ -133,16 +133,16 @@ def call_effects(
         >>> effects.is_shown, round(effects.overall.effect.value, 1)
         (True, 0.2)
     """
-    if not isinstance(history, Trajectories):
-        history, _ = Trajectories.from_table(history, ids=ids)
+    history = _read_history(history, ids)
     values = state_rewards(rewards, history.num_states)
     decisions = find_decisions(history, values)
-    confidence, resamples = check_share("level", level), check_count("num_resamples", num_resamples, minimum=2)
+    confidence, resamples = check_level("level", level), check_count("num_resamples", num_resamples, minimum=2)
+    seed = check_count("seed", seed, minimum=0)
     regression = EffectRegression(decisions, None, resamples, seed)
     levels = state_levels(regression, decisions)
     by_group = {
         name: _by_group(decisions, name, labels, values, confidence, resamples, seed)
-        for name, labels in (groups or {}).items()
+        for name, labels in check_groups(groups).items()
     }
     return replace(effects_by_state(regression, decisions, levels, values, confidence), by_group=by_group)
 
@@ -257,19 +257,49 @@ def check_labels(name: str, labels: Any, num_people: int) -> np.ndarray:
         labels: of the people.
         num_people: how many there are.
     """
-    column = np.asarray(labels)
+    column = to_numpy(f"groups[{name!r}]", labels)
     if column.shape != (num_people,):
         raise InvalidInputError(
             f"groups[{name!r}] must have one label for each of the {num_people} people, not the shape "
             f"{list(column.shape)}."
         )
-    missing = [number for number, each in enumerate(column.tolist()) if each is None or each != each]
+    missing = [number for number, each in enumerate(column.tolist()) if _is_missing(each)]
     if missing:
         raise InvalidInputError(
             f"groups[{name!r}] has no label for {len(missing)} of {num_people} people, the first in row {missing[0]}. "
             "Give people without one a label of their own, such as 'not known'."
         )
     return column.astype(str)
+
+
+def check_groups(groups: Any) -> Mapping[str, Any]:
+    """Labels by grouping; none is an empty mapping."""
+    if groups is None:
+        return {}
+    if not isinstance(groups, Mapping):
+        raise InvalidInputError(
+            "groups must be a mapping from names to labels, such as {'district': [...]}, not "
+            f"{type(groups).__name__}."
+        )
+    return groups
+
+
+def _is_missing(label: Any) -> bool:
+    """Whether a label is None, NaN, or pandas' NA, which is neither equal to itself nor not."""
+    return label is None or type(label).__name__ == "NAType" or (isinstance(label, float) and np.isnan(label))
+
+
+def _read_history(history: Any, ids: Any) -> Trajectories:
+    if isinstance(history, Trajectories):
+        if ids is not None:
+            raise InvalidInputError("ids says whose rows of a table are whose; Trajectories have their own order.")
+        read = history
+    else:
+        refuse_no_table(history)
+        read, _ = Trajectories.from_table(history, ids=ids)
+    if read.num_steps < 2:
+        raise InvalidInputError("The history has one step. What follows a call is seen in the step after: it takes 2.")
+    return read
 
 
 def _calls_in(levels: Int[np.ndarray, "people steps"], decisions: Decisions, number: int) -> Int[np.ndarray, " levels"]:

@@ -7,12 +7,11 @@ did what the policy would have done. The outcome model of the doubly robust esti
 from dataclasses import dataclass
 from typing import Any
 
-from armwise.data.checks import check_share, generator
-from armwise.errors import InvalidInputError
+from armwise.data.checks import generator
 from armwise.evaluation.off_policy_estimators import ESTIMATES, person_sums
 from armwise.evaluation.off_policy_input import LoggedDecisions, read_decisions
 from armwise.evaluation.off_policy_intervals import studentised_intervals
-from armwise.evaluation.resampling import Estimate
+from armwise.evaluation.resampling import Estimate, check_level
 from armwise.rmab.checks import check_count
 
 
@@ -165,7 +164,7 @@ def off_policy_value(
         bootstrap confidence intervals", *JRSS B* 50; Kish (1965), *Survey Sampling*.
     """
     decisions = read_decisions(history, policy, propensities, reference, rewards, outcomes, ids)
-    level = _check_confidence(confidence)
+    level = check_level("confidence", confidence)
     resamples = check_count("num_resamples", num_resamples, minimum=100)
     rng = generator(seed)
     estimates = studentised_intervals(rng, person_sums(decisions, rng), level, resamples)
@@ -189,10 +188,3 @@ def _counts(decisions: LoggedDecisions) -> dict[str, Any]:
         "call_share": float(decisions.policy[used].mean()),
         "reference_call_share": float(decisions.reference[used].mean()),
     }
-
-
-def _check_confidence(confidence: Any) -> float:
-    level = check_share("confidence", confidence)
-    if not 0.5 <= level <= 0.999:
-        raise InvalidInputError(f"confidence must be between 0.5 and 0.999, not {level:g}. Usual is 0.95.")
-    return level

@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 from armwise.data.checks import refuse_first, to_numpy
 from armwise.data.trajectories import Trajectories
 from armwise.errors import InvalidInputError
-from armwise.evaluation.decisions import state_rewards
+from armwise.evaluation.decisions import refuse_no_table, state_rewards
 
 # Propensities are refused if calls are this many standard errors more or less frequent than they say. With right ones
 # that happens once in 100,000 histories; with those of a call taken for those of the logged action, nearly always.
@@ -77,6 +77,8 @@ class _Source(NamedTuple):
         values = to_numpy(f"column {column!r}", self.table[column])
         if values.dtype.kind not in "biuf":
             raise InvalidInputError(f"Column {column!r} must be numbers, not of type {values.dtype}.")
+        if values.shape != self.rows[0].shape:
+            raise InvalidInputError(f"Column {column!r} has {len(values)} rows, and the table {len(self.rows[0])}.")
         array = np.full(self.trajectories.shape, np.nan)
         array[self.rows] = values
         return array
@@ -123,6 +125,7 @@ def _read_history(history: Any, ids: Any) -> _Source:
         source = _Source(history, None, None)
         _check_ids(ids, history.num_arms)
     else:
+        refuse_no_table(history)
         trajectories, names = Trajectories.from_table(history, ids=ids)
         order = np.argsort(names)
         arm = order[np.searchsorted(names, to_numpy("id", history["id"]), sorter=order)]

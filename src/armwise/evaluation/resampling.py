@@ -12,6 +12,9 @@ import numpy as np
 from jaxtyping import Float, UInt8
 from scipy.special import ndtri, stdtrit
 
+from armwise.data.checks import check_share
+from armwise.errors import InvalidInputError
+
 LEVEL, NUM_RESAMPLES = 0.95, 400
 # Resamples that say less than this share of the error without an effect are not believed. A larger share would widen
 # intervals that are smaller by chance alone: with 1, 96 % instead of 95 % of the intervals of 500 null worlds cover 0.
@@ -24,6 +27,14 @@ RIDGE = 1e-9
 
 # People, steps, columns: of blocks of different sizes, so that the names would not fit together.
 Columns = Float[np.ndarray, "_ _ _"]
+
+
+def check_level(name: str, level: Any) -> float:
+    """How often intervals shall cover the truth, as a number."""
+    share = check_share(name, level)
+    if not 0.5 <= share <= 0.999:
+        raise InvalidInputError(f"{name} must be between 0.5 and 0.999, not {share:g}. Usual is 0.95.")
+    return share
 
 
 class Estimate(NamedTuple):

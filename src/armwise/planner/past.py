@@ -21,6 +21,8 @@ from armwise.rmab import Problem, whittle_indices
 
 NUM_ORIGINS, FEWEST_STEPS = 3, 4
 ARMWISE = "armwise"
+# What next states are predicted by beside planners: one chain for all, and each person's own weeks.
+PREDICTED_BY = ("population", "own weeks")
 
 # Those learned from and those judged are different people.
 Rows = Int[np.ndarray, " _"]
@@ -99,7 +101,7 @@ def plan_past(
     """Who would have come first at each step, by each way; nothing here looks at a later step than the one planned."""
     shape = decisions.states.shape
     scores = {name: np.zeros(shape) for name in (*fits, "population index", "least likely to engage")}
-    rows = {name: np.zeros((*shape, decisions.num_states)) for name in (*fits, "population", "own weeks")}
+    rows = {name: np.zeros((*shape, decisions.num_states)) for name in (*fits, *PREDICTED_BY)}
     if_called = np.zeros((*shape, decisions.num_states))
     bounds = (*origins, shape[1])
     for taught, judged in halves(history.num_arms, seed):

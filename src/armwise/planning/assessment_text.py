@@ -26,7 +26,7 @@ def write_text(kept: Assessment, step: str = "week") -> str:
     """
     parts = [
         write_effects(kept, step),
-        f"{write_ways(kept.ways, step)}\n\n{write_verdict(kept)}",
+        f"{write_ways(kept.ways, step)}\n{_write_basis(kept, step)}\n\n{write_verdict(kept)}",
         _write_predictions(kept, step),
         _write_bound(kept, step),
     ]
@@ -48,8 +48,9 @@ def write_effects(kept: Assessment, step: str) -> str:
         if each.name != SMALL_GROUPS
     ]
     lines += [f"  {name:{WIDTH}}  {_effect(each)}" for name, each in rows]
-    if len(rows) >= 10:
-        lines.append(f"  (Of {len(rows)} such intervals, about one in 20 misses the truth by chance.)")
+    estimated = sum(not math.isnan(each.effect.value) for _, each in rows)
+    if estimated >= 10:
+        lines.append(f"  (Of {estimated} such intervals, about one in 20 misses the truth by chance.)")
     return "\n".join(lines)
 
 
@@ -78,12 +79,22 @@ def write_ways(ways: Sequence[WayJudged], step: str) -> str:
     return "\n".join(lines)
 
 
+def _write_basis(kept: Assessment, step: str) -> str:
+    return (
+        f"(They are judged by the {counted(kept.num_calls, 'call')} of later {step}s alone. The effects above are of "
+        f"the calls of all {step}s, so that the two can disagree by chance.)"
+    )
+
+
 def write_verdict(kept: Assessment) -> str:
     """Whether armwise is better, in words and what speaks against it first; a lead that may be chance is no lead."""
     others = [way for way in kept.ways if way.name != ARMWISE]
     if all(math.isnan(way.lead.value) for way in others):
-        found = f"there were {counted(kept.num_calls, 'call')}; it takes {FEWEST_CALLS}"
-        return f"Nothing can be compared: lists are judged by later calls, and {found}."
+        return (
+            f"Nothing can be compared. Lists are judged by calls that could have gone otherwise in later steps; of "
+            f"{counted(kept.num_calls, 'later call')}, too few could. It takes {FEWEST_CALLS}, and people alike who "
+            "were not called."
+        )
     worse = [way.name for way in others if way.lead.is_below_zero]
     better = [way.name for way in others if way.lead.is_above_zero]
     same = [way.name for way in others if way.name not in (*worse, *better)]
@@ -129,7 +140,7 @@ def _write_bound(kept: Assessment, step: str) -> str:
     return (
         f"If people behaved as estimated, and calls did the same for all people in the same state, no rule could gain "
         f"more than {kept.bound:.1f} engaged {step}s by 100 calls, calling every {step}. Estimates above it are partly "
-        f"luck, and partly because they are of single calls.{doubt}"
+        f"luck, partly of single calls, and by later calls alone.{doubt}"
     )
 
 

@@ -74,7 +74,17 @@ def describe_evidence(effects: CallEffects, step: str = "week", num_states: int 
         BOTH: " Find out why before you make more calls to those whom they hurt.",
         NOT_SHOWN: " That is within what chance explains. No gain can be promised, and any order may be as good.",
     }[name]
-    return f"{name[0].upper()}{name[1:]}. {what}{''.join(by_state)}{advice}"
+    return f"{name[0].upper()}{name[1:]}{_whom(effects, name, num_states)}. {what}{''.join(by_state)}{advice}"
+
+
+def _whom(effects: CallEffects, name: str, num_states: int) -> str:
+    """Whom calls helped or hurt, where everyone together does not show it."""
+    together = effects.overall.effect
+    if (name == HELPED and together.is_above_zero) or (name == HURT and together.is_below_zero):
+        return ""
+    told = {HELPED: effects.helped_states, HURT: effects.hurt_states}.get(name, ())
+    people = " or ".join(people_in(each, num_states) for each in effects.by_state if each.name in told)
+    return f" people {people}" if people else ""
 
 
 def _by_state(effects: CallEffects, level: str, num_states: int) -> list[str]:

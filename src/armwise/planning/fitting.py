@@ -68,7 +68,9 @@ def read_examples(features: Any, trajectories: Any, ids: Any, id_column: Any, nu
     names = _ids(frame, ids, id_column)
     frame = frame.drop(ids if isinstance(ids, str) else id_column, LABELS, strict=False)
     if not frame.height:
-        raise InvalidInputError("features has no rows. Check the file or the filter that it comes from.")
+        raise InvalidInputError(
+            "features has no rows, or no column besides the ids. Check the file or the filter that it comes from."
+        )
     if isinstance(trajectories, Trajectories):
         history = _in_rows(trajectories, frame.height)
         _check_states(history)

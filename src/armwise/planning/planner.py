@@ -9,12 +9,12 @@ from armwise.data import Encoded, Encoder
 from armwise.data.checks import check_not_negative, check_share
 from armwise.data.encoding import choose_columns
 from armwise.errors import InvalidInputError, NotFittedError
-from armwise.evaluation.effects import check_labels
+from armwise.evaluation.effects import check_groups, check_labels
 from armwise.evaluation.resampling import NUM_RESAMPLES
 from armwise.evaluation.simple_rules import RULES_OF_THUMB
 from armwise.losses import Loss
 from armwise.planner import Backtest, estimate_call_gains, run_backtest
-from armwise.planner.past import ARMWISE, NUM_ORIGINS
+from armwise.planner.past import ARMWISE, NUM_ORIGINS, PREDICTED_BY
 from armwise.planning.call_list import Plan
 from armwise.planning.fitting import Examples, Material, data_hash_parts, fit_model, make_material, read_examples
 from armwise.planning.frames import as_frame
@@ -330,7 +330,9 @@ class OutreachPlanner(Parameters):
         examples = read_examples(features, trajectories, ids, self.id_column, self.num_states)
         self._refuse_personal(examples)
         rows = examples.order
-        taken = {ARMWISE, *RULES_OF_THUMB} & set(losses or {})
+        if not isinstance(losses or {}, Mapping):
+            raise InvalidInputError(f"losses must be a mapping from names to losses, not {losses!r:.60}.")
+        taken = {ARMWISE, *RULES_OF_THUMB, *PREDICTED_BY} & set(losses or {})
         if taken:
             raise InvalidInputError(f"losses has the name of another way: {', '.join(sorted(taken))}. Rename it.")
         ways = {ARMWISE: self.loss, **(losses or {})}
@@ -339,7 +341,7 @@ class OutreachPlanner(Parameters):
             Problem(discount=self.discount, num_states=examples.trajectories.num_states),
             {name: fit_in_the_past(self, examples, loss) for name, loss in ways.items()},
             budget_share=check_share("budget_share", self.budget_share),
-            groups={name: check_labels(name, each, len(rows))[rows] for name, each in (groups or {}).items()},
+            groups={name: check_labels(name, each, len(rows))[rows] for name, each in check_groups(groups).items()},
             num_origins=check_count("num_origins", num_origins, minimum=1),
             num_resamples=check_count("num_resamples", num_resamples, minimum=2),
             seed=self._seed(),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from armwise.evaluation.gain import NUM_STEPS
-from armwise.planning.evidence import describe_evidence, name_evidence
+from armwise.planning.evidence import describe_evidence
 from armwise.planning.kinds import Severity
 from armwise.planning.report.comparison import Verdict, judge_ways
 from armwise.planning.report.effect import hurt_groups, hurt_people
@@ -13,7 +13,6 @@ from armwise.planning.report.facts import Facts
 from armwise.planning.report.markup import Markup, count, percent, signed, tag
 from armwise.planning.report.misplaced import GroupEffect, find_misplaced
 from armwise.planning.report.promise import TOO_FEW
-from armwise.text import counted
 
 # A group that lots would give at least so many calls gets none by chance in one of twenty lists.
 CALLS_BY_CHANCE = 3.0
@@ -134,8 +133,9 @@ def _misplaced(facts: Facts) -> Iterator[Alarm]:
     for column, called, passed_over in find_misplaced(facts.groupings, facts.effects):
         meaning = (
             f"By {column}: 100 past calls brought {_effect_in_100(passed_over)} {what} in the group "
-            f"“{passed_over.group.name}” and {_effect_in_100(called)} in “{called.group.name}”. This list has "
-            f"{_calls(called)} to “{called.group.name}” and {_calls(passed_over)} to “{passed_over.group.name}”."
+            f"“{passed_over.group.name}” and {_effect_in_100(called)} in “{called.group.name}”. This list calls "
+            f"{_call_rate(called)} in “{called.group.name}” and {_call_rate(passed_over)} in "
+            f"“{passed_over.group.name}”."
         )
         yield Alarm("The list prefers people whom calls help less.", meaning, "equity")
 
@@ -145,8 +145,8 @@ def _effect_in_100(each: GroupEffect) -> str:
     return f"{value} ({low} to {high})"
 
 
-def _calls(each: GroupEffect) -> str:
-    return counted(each.group.num_calls, "call")
+def _call_rate(each: GroupEffect) -> str:
+    return f"{count(each.group.num_calls)} of {count(each.group.num_people)} people"
 
 
 def _effect(facts: Facts) -> Iterator[Alarm]:
@@ -160,10 +160,8 @@ def _effect(facts: Facts) -> Iterator[Alarm]:
 
 def _evidence(facts: Facts) -> str:
     """What past calls did, without the verdict, which the alarm says itself."""
-    effects = facts.effects
-    name = name_evidence(effects)
-    described = describe_evidence(effects, facts.step, facts.num_states)
-    return described.removeprefix(f"{name[0].upper()}{name[1:]}. ")
+    described = describe_evidence(facts.effects, facts.step, facts.num_states)
+    return described.partition(". ")[2] if facts.effects.is_enough else described
 
 
 def _promise(facts: Facts) -> Iterator[Alarm]:
@@ -187,7 +185,8 @@ def _comparison(facts: Facts) -> Iterator[Alarm]:
         return
     judged = [each for each in judge_ways(facts.assessment.ways) if each.is_simple]
     worse = [each.name for each in judged if each.verdict == Verdict.WORSE]
-    unsure = [each.name for each in judged if each.verdict in (Verdict.SAME, Verdict.UNKNOWN)]
+    unsure = [each.name for each in judged if each.verdict == Verdict.SAME]
+    unknown = [each.name for each in judged if each.verdict == Verdict.UNKNOWN]
     if worse:
         yield Alarm(
             "A simpler way did better.", f"On past {facts.step}s, better than armwise: {_few(worse)}.", "better"
@@ -195,6 +194,9 @@ def _comparison(facts: Facts) -> Iterator[Alarm]:
     if unsure:
         what = f"armwise is not shown to be better than {'a simpler way' if len(unsure) == 1 else 'simpler ways'}."
         yield Alarm(what, f"No clear difference on past {facts.step}s: {_few(unsure)}.", "better")
+    if unknown:
+        meaning = f"Too few later calls could have gone otherwise, to compare with: {_few(unknown)}."
+        yield Alarm("armwise could not be compared with simpler ways.", meaning, "better")
     if not facts.is_current:
         yield Alarm("The evaluation is old.", "Settings or tables have changed since it was made.", "better")
 
@@ -223,7 +225,7 @@ def _without_gain(facts: Facts) -> Iterator[Alarm]:
     summary = facts.plan.summary
     if summary.num_without_gain:
         people = "1 person is" if summary.num_without_gain == 1 else f"{count(summary.num_without_gain)} people are"
-        meaning = "Past calls to people in the same state gained nothing, by the estimate. The model put them there."
+        meaning = "By what past calls did, a call to them gains nothing, which may be chance. The model put them there."
         yield Alarm(f"{people} listed without an expected gain.", meaning, "calls")
     if summary.unseen:
         named = _few([f"{name} ({count(number)} people)" for name, number in summary.unseen.items()])

@@ -110,7 +110,7 @@ def answer(judged: Sequence[Judged], is_shown: bool, step: str) -> str:
     named = {verdict: [each.name for each in judged if each.verdict == verdict] for verdict in Verdict}
     better, worse, same = _list(named[Verdict.BETTER], "and"), _list(named[Verdict.WORSE]), _list(named[Verdict.SAME])
     if not judged or all(each.verdict == Verdict.UNKNOWN for each in judged):
-        return "The evaluation cannot say: there are too few past calls to compare by."
+        return "The evaluation cannot say: too few later calls could have gone otherwise."
     said = [f"No: armwise did worse than {worse}."] if worse else []
     if same:
         said.append(f"armwise is not shown to be better than {same}: the difference may be chance.")
@@ -181,7 +181,8 @@ def _how(kept: Assessment, step: str) -> Markup:
         f"listed whom to call among the other half in the {step}s after. {count(kept.num_judged)} decisions, "
         f"{counted(kept.num_calls, 'call')} among them. Numbers are engaged {step}s gained in the {NUM_STEPS} {step}s "
         "after 100 calls; lines and brackets are 95 % intervals over people. A list is credited only where people "
-        "whom it ranks high did gain more from the calls that were made.",
+        f"whom it ranks high did gain more from the calls that were made. Only calls of later {step}s count here, and "
+        f"those of all {step}s in the section before, so that the two can disagree by chance.",
         class_="note",
     )
 

@@ -86,9 +86,10 @@ def _numbers(each: CallEffect) -> str:
     return f"{value} ({low} to {high})"
 
 
-def _by_chance(groups: Sequence[object]) -> str:
+def _by_chance(groups: Sequence[tuple[str, CallEffect]]) -> str:
+    number = sum(not math.isnan(each.effect.value) for _, each in groups)
     return (
-        f"Of these {len(groups)} groups, about {max(1, round(len(groups) / 20))} would differ from 0 by chance even if "
+        f"Of these {number} estimates, about {max(1, round(number / 20))} would differ from 0 by chance even if "
         "calls did nothing."
     )
 

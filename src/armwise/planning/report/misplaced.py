@@ -36,7 +36,8 @@ class Misplaced(NamedTuple):
 def find_misplaced(groupings: tuple[Grouping, ...], effects: CallEffects) -> list[Misplaced]:
     """For each grouping, the two groups that differ most in their effects while calls go the other way.
 
-    A difference counts if chance does not explain it, with so many pairs of groups asked (Bonferroni).
+    A difference of effects counts if chance does not explain it, with so many pairs of groups asked (Bonferroni). One
+    of calls counts if the intervals of calls per person do not overlap.
 
     Args:
         groupings: calls by group.
@@ -49,7 +50,7 @@ def find_misplaced(groupings: tuple[Grouping, ...], effects: CallEffects) -> lis
     wider = float(ndtri(1 - outside / len(pairs)) / ndtri(1 - outside))
     found: dict[str, Misplaced] = {}
     for pair in sorted(pairs, key=_difference, reverse=True):
-        more_calls = pair.called.group.call_rate.value > pair.passed_over.group.call_rate.value
+        more_calls = pair.called.group.call_rate.low > pair.passed_over.group.call_rate.high
         if more_calls and _difference(pair) > wider * _half_width(pair):
             found.setdefault(pair.column, pair)
     return list(found.values())

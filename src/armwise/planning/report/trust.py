@@ -37,9 +37,9 @@ def checks_section(facts: Facts) -> Markup:
         tag(
             "p",
             f"A dot is a group of person-{facts.step}s with similar predictions; its line is the 95 % interval "
-            "(Wilson), which takes them for independent, though several are of the same person. Predictions are for "
-            "people left alone; the second chart sets them beside what happened to people who were called, so that a "
-            "difference is no error of the predictions. Surprise is the average log-loss: 0 for one who always gives "
+            "(Wilson), which takes them for independent, though several are of the same person. The first chart is "
+            "of people left alone, the second of people who were called, each with the predictions for that case. "
+            "Surprise is the average log-loss: 0 for one who always gives "
             "what happens 100 %.",
             class_="note",
         ),
