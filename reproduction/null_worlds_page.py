@@ -90,6 +90,9 @@ interval that leaves 0 out; here every claim is false. Ranges are over the figur
 
 {null_words}
 
+Where the longest disengaged were called first, hardly anybody like them was left alone. So "disengaged first" is not
+judged there, and has no figure.
+
 ## Worlds in which calls hurt, or help a little
 
 {known}
@@ -135,11 +138,13 @@ def write_summary(folder: Path, target: Path) -> None:
     with open(target, "w", newline="", encoding="utf-8") as file:
         rows = csv.writer(file, lineterminator="\n")
         rows.writerow(COLUMNS)
-        rows.writerows((*key, *_summarise(figures)) for key, figures in groups.items())
+        for key, figures in groups.items():
+            known = [each for each in figures if not math.isnan(each[0])]
+            if known:
+                rows.writerow((*key, *_summarise(known)))
 
 
-def _summarise(figures: list[tuple[float, float, float]]) -> list[str]:
-    usable = [each for each in figures if not math.isnan(each[0])]
+def _summarise(usable: list[tuple[float, float, float]]) -> list[str]:
     number = len(usable)
     claimed = sum(abs(value) > WIDTH_95 * error for value, error, _ in usable) / number
     covered = [
