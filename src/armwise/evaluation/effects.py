@@ -9,6 +9,7 @@ average effect of a call. With calls by a rule it is the average over the decisi
 (Robinson 1988; Li, Morgan and Zaslavsky 2018), provided that nobody was called for a reason that is not in x.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -105,20 +106,21 @@ class CallEffects:
 
 def call_effects(
     history: Any,
-    groups: Mapping[str, Any] | None = None,
+    groups: Any = None,
     *,
     ids: Any = None,
     rewards: Any = None,
-    level: float = LEVEL,
-    num_resamples: int = NUM_RESAMPLES,
-    seed: int = 0,
+    level: Any = LEVEL,
+    num_resamples: Any = NUM_RESAMPLES,
+    seed: Any = 0,
 ) -> CallEffects:
     """Estimate what past calls did: on the whole, by state and by group.
 
     Args:
         history: ``Trajectories``; or a long table (a mapping, or a data frame) with the columns id, step, state,
             action, one row for each person and step observed.
-        groups: for each grouping (language, district, …) the label of each person, in the order of the history.
+        groups: a mapping from each grouping (language, district, …) to the label of each person, in the order of the
+            history.
         ids: with a table, the order of the people; by default sorted.
         rewards: of the states; by default evenly from 0 to 1.
         level: of the intervals.
@@ -286,7 +288,7 @@ def check_groups(groups: Any) -> Mapping[str, Any]:
 
 def _is_missing(label: Any) -> bool:
     """Whether a label is None, NaN, or pandas' NA, which is neither equal to itself nor not."""
-    return label is None or type(label).__name__ == "NAType" or (isinstance(label, float) and np.isnan(label))
+    return label is None or type(label).__name__ == "NAType" or (isinstance(label, float) and math.isnan(label))
 
 
 def _read_history(history: Any, ids: Any) -> Trajectories:

@@ -303,8 +303,8 @@ class OutreachPlanner(Parameters):
         trajectories: Any,
         *,
         ids: Any = None,
-        groups: Mapping[str, Any] | None = None,
-        losses: Mapping[str, Loss | None] | None = None,
+        groups: Any = None,
+        losses: Any = None,
         num_origins: Any = NUM_ORIGINS,
         num_resamples: Any = NUM_RESAMPLES,
         advance: Callable[[], None] = lambda: None,
@@ -320,8 +320,9 @@ class OutreachPlanner(Parameters):
             features: as in ``fit``.
             trajectories: as in ``fit``.
             ids: as in ``fit``.
-            groups: labels of the people, in the order of rows of ``features``: effects of calls are estimated by group.
-            losses: others to learn by, by name; each is judged beside this planner.
+            groups: a mapping from names to labels of the people, in the order of rows of ``features``: effects of calls
+                are estimated by group.
+            losses: a mapping from names to other losses to learn by; each is judged beside this planner.
             num_origins: past steps to plan from.
             num_resamples: of people, for the intervals.
             advance: called after each of the ``2 × (1 + losses) × origins`` fits, for a progress bar.
