@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import armwise as aw
-from armwise import models
 from armwise.data import Features, one_hot
-from armwise.models import (
+from armwise.models import networks
+from armwise.models.networks import (
     Ensemble,
     Linear,
     MultiLayerPerceptron,
@@ -147,8 +147,8 @@ def test_a_lookup_does_not_depend_on_how_many_arms_there_are(rng):
 
 @pytest.mark.parametrize("num_arms", [8, 11, 24])
 def test_the_gradient_of_a_lookup_in_blocks_is_the_one_hot_matrix_transposed(rng, monkeypatch, num_arms):
-    monkeypatch.setattr(models, "_CPU_FORWARD_BLOCK", 4)
-    monkeypatch.setattr(models, "_CPU_BACKWARD_BLOCK", 8)
+    monkeypatch.setattr(networks, "_CPU_FORWARD_BLOCK", 4)
+    monkeypatch.setattr(networks, "_CPU_BACKWARD_BLOCK", 8)
     levels = (3, 2)
     codes = np.stack([rng.integers(0, size, (2, num_arms)) for size in levels], axis=-1).astype(np.uint8)
     cotangent = rng.normal(size=(2, num_arms, 4))
