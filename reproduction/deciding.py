@@ -19,18 +19,28 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from armwise.data import Cohorts, Programme, SplitNumbers, estimate_transitions, partition, transition_counts
+from armwise.data import (
+    Cohorts,
+    Features,
+    Programme,
+    SplitNumbers,
+    estimate_transitions,
+    partition,
+    transition_counts,
+)
 from armwise.data import simulated_programme as simulate_people
 from armwise.errors import InvalidInputError
 from armwise.evaluation import fluid_bound, priority_decision_quality, rules_of_thumb
 from armwise.losses import DecDFL, Loss, MeanSquaredError, NegativeLogLikelihood, PriceDFL, SimDFL
 from armwise.mixtures import EntropyMixture, QuadraticMixture
 from armwise.models import Linear, average_models
+from armwise.models.chains import fit_chains
 from armwise.rmab import Problem, passive_returns, whittle_indices
 from armwise.rmab.choices import Schedule
 from armwise.training import RECOMMENDED_CONFIG, TrainConfig, TrainedRuns, recommended_loss, train_many
 from armwise.training.recipe import ACCURACY_WEIGHTS, LEARNING_RATES, choose_cautiously
 from armwise.writing import write_file
+from reproduction.exact_posterior import exact_chains, sample_population
 
 Transitions = Float[Array, "cohorts arms states actions states"]
 Way = Float[Array, "cohorts arms states"] | Schedule
@@ -58,6 +68,11 @@ LOSSES: dict[str, list[Loss]] = {
 }
 SIMULATED: dict[str, list[Loss]] = {"SIM-DFL (10 trajectories)": [SimDFL(10)]}
 RECOMMENDED = "recommended recipe"
+POSTERIOR, NO_FEATURES, PERMUTED = "posterior of own weeks", "posterior, no features", "posterior, features permuted"
+EXACT = "exact posterior, population known"
+KINDS = ("losses", "sim-dfl", "posterior", "fresh")
+# Constants of the model of chains were chosen on programmes with lower seeds.
+FIRST_FRESH = 10
 TRUE_INDEX, ESTIMATED_INDEX, BOUND = "index of true behaviour", "index of estimated chains", "fluid bound"
 RECIPE_SPLITS = 5
 CHUNK = 250  # runs side by side on an accelerator, so that 10 seeds of the recipe are two full chunks
@@ -68,11 +83,17 @@ class Size:
     """How much is run. The defaults are the study; ``QUICK`` shows that it works."""
 
     num_seeds: int = 10
+    first_seed: int = 0
     cohorts: tuple[int, int, int] = (60, 20, 20)  # to learn from, to choose by, to judge on
     cohort_size: int = 76
     budget: int = 3
     num_epochs: int = 100
     num_trajectories: int = 400
+
+    @property
+    def seeds(self) -> range:
+        """One for each programme."""
+        return range(self.first_seed, self.first_seed + self.num_seeds)
 
 
 QUICK = Size(num_seeds=2, cohorts=(6, 2, 2), num_epochs=10, num_trajectories=20)
@@ -99,18 +120,18 @@ class People(NamedTuple):
     splits: list[SplitNumbers]  # one per programme
 
 
-def run_jobs(out: Path, size: Size, worlds: Sequence[str], weeks: Sequence[int], part: str, sim_dfl: bool) -> None:
-    """Compute the jobs of a part that are not in the folder yet, one file each; those of SIM-DFL are apart."""
+def run_jobs(out: Path, size: Size, worlds: Sequence[str], weeks: Sequence[int], part: str, kind: str) -> None:
+    """Compute the jobs of a part that are not in the folder yet, one file each; each of ``KINDS`` has files apart."""
     number, parts = check_part(part)
     jobs = [(world, week) for world in worlds for week in weeks]
     for world, week in jobs[number - 1 :: parts]:
-        name = f"{world.replace(' ', '-').replace('%', 'percent')}-{week}{'-sim-dfl' if sim_dfl else ''}"
+        name = f"{world.replace(' ', '-').replace('%', 'percent')}-{week}{'' if kind == 'losses' else f'-{kind}'}"
         path = out / "parts" / f"{name}.csv"
         if path.exists():
             continue
         start = time.perf_counter()
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, as_csv(run_job(world, week, size, sim_dfl)))
+        write_file(path, as_csv(run_job(world, week, size, kind)))
         collect(out)
         print(f"{world}, {week} weeks: {time.perf_counter() - start:.0f} s", flush=True)
 
@@ -150,33 +171,108 @@ def read_rows(path: Path) -> list[Row]:
         ]
 
 
-def run_job(world: str, weeks: int, size: Size, sim_dfl: bool = False) -> list[Row]:
-    """Every way to choose but SIM-DFL, or SIM-DFL alone, in every programme of a world, judged by both truths."""
+def run_job(world: str, weeks: int, size: Size, kind: str = "losses") -> list[Row]:
+    """Some ways to choose, in every programme of a world, judged by both truths.
+
+    Args:
+        world: of ``WORLDS``.
+        weeks: that were seen.
+        size: how much is run.
+        kind: "losses" for everything but SIM-DFL and the posteriors, which are apart: "sim-dfl" and "posterior".
+            "fresh" for the posterior and rules of thumb, judged by behaviour alone.
+    """
     people = simulate_programmes(WORLDS[world], weeks, size)
-    models = train_all(people, SIMULATED if sim_dfl else LOSSES, size)
-    if not sim_dfl:
-        models[RECOMMENDED] = train_recommended_side_by_side(people, size)
+    truths = {"behaviour": people.behaviour, "estimates": people.cohorts.true_transitions}
+    if kind == "fresh":
+        del truths["estimates"]
     rows = []
-    for seed, split in enumerate(people.splits):
-        ways = indices_of(people, split, {name: trained[seed] for name, trained in models.items()})
-        ways = ways if sim_dfl else with_references(people, split, ways, models["NLL"][seed])
-        for judged_by, truth in (("behaviour", people.behaviour), ("estimates", people.cohorts.true_transitions)):
+    for seed, split, ways in zip(
+        size.seeds, people.splits, _ways(people, WORLDS[world], weeks, size, kind), strict=True
+    ):
+        for judged_by, truth in truths.items():
             judged = judge(jax.random.key(seed), ways, truth[split.test], people, split, size)
             rows += [Row(world, weeks, seed, way, judged_by, *worth) for way, worth in judged]
-    return [row for row in rows if row.way in SIMULATED] if sim_dfl else rows
+    return rows if kind == "losses" else [row for row in rows if row.way != BOUND]
+
+
+def _ways(people: People, knobs: dict[str, Any], weeks: int, size: Size, kind: str) -> Iterator[dict[str, Way]]:
+    """The ways of a kind, for one programme after the other."""
+    if kind == "posterior":
+        yield from (posterior_ways(people, seed, knobs, weeks, size) for seed in size.seeds)
+        return
+    if kind == "fresh":
+        yield from fresh_ways(people, knobs, weeks, size)
+        return
+    models = train_all(people, SIMULATED if kind == "sim-dfl" else LOSSES, size)
+    if kind == "losses":
+        models[RECOMMENDED] = train_recommended_side_by_side(people, size)
+    for seed, split in enumerate(people.splits):
+        ways = indices_of(people, split, {name: trained[seed] for name, trained in models.items()})
+        yield ways if kind == "sim-dfl" else with_references(people, split, ways, models["NLL"][seed])
+
+
+def posterior_ways(people: People, seed: int, knobs: dict[str, Any], weeks: int, size: Size) -> dict[str, Way]:
+    """The index of each person's posterior chain: what people have in common is learned from the other cohorts.
+
+    In the default world, beside it: the same without features, and with each person's features given to another.
+    """
+    programme, (taught, judged) = _simulate(seed, knobs, weeks, size), _taught_and_judged(people, seed, size)
+    shape = people.cohorts.true_transitions[people.splits[seed - size.first_seed].test].shape
+    permuted = programme.features[np.random.default_rng(seed).permutation(len(programme.calls))]
+    nothing = _no_features(len(programme.calls))
+    known = {POSTERIOR: programme.features}
+    if not knobs:
+        known |= {NO_FEATURES: nothing, PERMUTED: permuted}
+    ways: dict[str, Way] = {}
+    for name, features in known.items():
+        model = fit_chains(features[taught], programme.trajectories[taught])
+        chains = model.posterior(features[judged], programme.trajectories[judged]).transitions()
+        ways[name] = _indices(jnp.asarray(chains.reshape(shape)), people.problem)
+    return ways
+
+
+def fresh_ways(people: People, knobs: dict[str, Any], weeks: int, size: Size) -> Iterator[dict[str, Way]]:
+    """The posterior beside the rules of thumb, for one programme after the other.
+
+    "Least likely to engage" knows people by their posterior chains, too. In the default world there is also what
+    could be known at best from people's weeks.
+    """
+    population = None if knobs else sample_population()
+    for seed, split in zip(size.seeds, people.splits, strict=True):
+        programme, (taught, judged) = _simulate(seed, knobs, weeks, size), _taught_and_judged(people, seed, size)
+        model = fit_chains(programme.features[taught], programme.trajectories[taught])
+        chains = model.posterior(programme.features[judged], programme.trajectories[judged]).transitions()
+        predicted = jnp.asarray(chains.reshape(people.cohorts.true_transitions[split.test].shape))
+        ways = rules_of_thumb(people.problem, predicted, people.cohorts.counts[split.train])
+        ways[POSTERIOR] = _indices(predicted, people.problem)
+        if population is not None:
+            known = exact_chains(programme.trajectories[judged], population)
+            ways[EXACT] = _indices(jnp.asarray(known.reshape(predicted.shape), predicted.dtype), people.problem)
+        yield ways
+
+
+def _no_features(number: int) -> Features:
+    return Features(numeric=np.zeros((number, 0)))
+
+
+def _taught_and_judged(people: People, seed: int, size: Size) -> tuple[np.ndarray, np.ndarray]:
+    """The ids of people in a programme's cohorts to learn from and to judge on."""
+    ids, split = np.asarray(people.cohorts.ids), people.splits[seed - size.first_seed]
+    return ids[np.concatenate(split[:2])].ravel(), ids[split.test].ravel()
+
+
+def _simulate(seed: int, knobs: dict[str, Any], weeks: int, size: Size) -> Programme:
+    return simulate_people(seed, num_people=sum(size.cohorts) * size.cohort_size, num_weeks=weeks, **knobs)
 
 
 def simulate_programmes(knobs: dict[str, Any], weeks: int, size: Size) -> People:
     """A programme for each seed, in cohorts. In judgement half of the people start engaged, the same in all worlds."""
     number = sum(size.cohorts)
-    programmes = [
-        simulate_people(seed, num_people=number * size.cohort_size, num_weeks=weeks, **knobs)
-        for seed in range(size.num_seeds)
-    ]
-    cohorts = [_in_cohorts(seed, programme, size) for seed, programme in enumerate(programmes)]
+    programmes = [_simulate(seed, knobs, weeks, size) for seed in size.seeds]
+    cohorts = [_in_cohorts(seed, programme, size) for seed, programme in zip(size.seeds, programmes, strict=True)]
     behaviour = [programme.transitions[own.ids] for programme, own in zip(programmes, cohorts, strict=True)]
     ends = np.cumsum(size.cohorts)[:-1]
-    splits = [SplitNumbers(*np.split(seed * number + np.arange(number), ends)) for seed in range(size.num_seeds)]
+    splits = [SplitNumbers(*np.split(each * number + np.arange(number), ends)) for each in range(size.num_seeds)]
     together = jax.tree.map(lambda *leaves: jnp.concatenate(leaves), *cohorts)
     return People(together, jnp.asarray(np.concatenate(behaviour), together.true_transitions.dtype), Problem(), splits)
 

@@ -120,8 +120,9 @@ also sees six features that mean nothing, and makes a list of {listed}.
     python -m reproduction null-worlds          # 23 minutes on two cores
     python -m reproduction null-worlds --page   # this page, from results/null-worlds/summary.csv
 
-The planners of this study learn by one run of the recommended loss, with the epoch chosen by the loss, for two past
-weeks each; their lists are judged with 200 resamples of people.
+Women and men are planned by the default planner. In all other worlds, the lists judged here are those of a linear model
+of features alone, trained by one run of the recommended loss for two past weeks each, and judged with 200 resamples of
+people. Run today, that loss corrects each person's posterior chain: other lists are judged by the same estimates.
 """
 WIDTH_95, WIDTH_90 = 1.959963984540054, 1.6448536269514722
 

@@ -49,11 +49,10 @@ def judge(seed: int) -> list[Figure]:
         pl.Series(f"useless {column}", rng.integers(0, 4, NUM_PEOPLE).astype(str)) for column in range(NUM_USELESS)
     )
     planner = aw.OutreachPlanner(budget_share=LISTED / NUM_PEOPLE, random_state=seed)
-    planner.set_params(loss=aw.recommended_loss(), config=aw.TrainConfig(patience=20))
     backtest = planner.backtest(people, history, num_resamples=200)
     fitted = planner.fit(people, history)
-    predicted = np.diff(fitted.predict_transitions(people)[:, 0, :, 1], axis=1)[:, 0]
-    plan = fitted.plan(people, states[:, -1], LISTED)
+    predicted = np.diff(fitted.predict_transitions(people, history)[:, 0, :, 1], axis=1)[:, 0]
+    plan = fitted.plan(people, history, budget=LISTED)
     rows: list[tuple[Any, ...]] = []
     for number, who in enumerate(("men", "women")):
         effect = Resampled(surface.value[number, 1], surface.draws[:, number, 1]).interval()

@@ -76,14 +76,14 @@ def test_rows_survive_a_file_and_parts_are_collected(tmp_path):
 def test_what_is_there_is_not_computed_again_and_parts_share_the_jobs(tmp_path, monkeypatch, capsys):
     done = []
 
-    def run_job(world, weeks, size, sim_dfl):
+    def run_job(world, weeks, size, kind):
         done.append((world, weeks))
         return rows_of(world, weeks)
 
     monkeypatch.setattr(deciding, "run_job", run_job)
     worlds = list(deciding.WORLDS)
     for part in ("1/4", "2/4", "3/4", "4/4", "1/1"):
-        deciding.run_jobs(tmp_path, SMALL, worlds, deciding.WEEKS, part, False)
+        deciding.run_jobs(tmp_path, SMALL, worlds, deciding.WEEKS, part, "losses")
     assert sorted(done) == sorted((world, weeks) for world in worlds for weeks in deciding.WEEKS)
     assert len(deciding.read_rows(tmp_path / "summary.csv")) == 18 * 8
 
@@ -91,4 +91,4 @@ def test_what_is_there_is_not_computed_again_and_parts_share_the_jobs(tmp_path, 
 @pytest.mark.parametrize("part", ["0/4", "5/4", "3", "a/b", "1/2/3", "-1/2", ""])
 def test_parts_that_there_are_not(tmp_path, part):
     with pytest.raises(aw.InvalidInputError, match="such as 3/16"):
-        deciding.run_jobs(tmp_path, SMALL, ["default"], [8], part, False)
+        deciding.run_jobs(tmp_path, SMALL, ["default"], [8], part, "losses")

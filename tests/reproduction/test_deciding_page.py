@@ -7,7 +7,7 @@ import pytest
 
 from armwise.evaluation.simple_rules import RULES_OF_THUMB
 from reproduction import __main__ as command
-from reproduction import deciding, deciding_page
+from reproduction import deciding, deciding_cells, deciding_page
 
 ROOT = Path(__file__).parents[2]
 WAYS = [*RULES_OF_THUMB, *deciding.LOSSES, deciding.RECOMMENDED, *deciding_page.KNOWN]
@@ -49,7 +49,7 @@ def test_the_best_ways_are_counted():
 
 
 def test_a_cell_is_a_mean_and_a_standard_error():
-    cell = deciding_page.Cell(np.array([0.1, 0.2, 0.6]))
+    cell = deciding_cells.Cell(np.array([0.1, 0.2, 0.6]))
     assert str(cell) == f"0.30 ± {np.sqrt((0.04 + 0.01 + 0.09) / 2 / 3):.2f}"
 
 
@@ -65,12 +65,32 @@ def test_every_world_and_way_is_described_and_shown():
 
 
 def test_the_page_is_what_the_results_give():
-    summary = ROOT / "results" / "deciding" / "summary.csv"
-    rows = deciding.read_rows(summary)
-    assert {(row.world, row.weeks, row.seed) for row in rows} == {
-        (world, weeks, seed) for world in deciding.WORLDS for weeks in deciding.WEEKS for seed in range(10)
-    }
-    assert (ROOT / "docs" / "deciding.md").read_text() == deciding_page.page_text(rows)
+    rows, fresh = deciding_page.read_results(ROOT / "results" / "deciding")
+    for some, seeds in ((rows, range(10)), (fresh, range(deciding.FIRST_FRESH, deciding.FIRST_FRESH + 10))):
+        assert {(row.world, row.weeks, row.seed) for row in some} == {
+            (world, weeks, seed) for world in deciding.WORLDS for weeks in deciding.WEEKS for seed in seeds
+        }
+    assert (ROOT / "docs" / "deciding.md").read_text() == deciding_page.page_text(rows, fresh)
+
+
+def test_fresh_programmes_are_told_apart():
+    ways = {**dict.fromkeys(RULES_OF_THUMB, 0.1), deciding.POSTERIOR: 0.25, deciding.EXACT: 0.28}
+    fresh = [
+        deciding.Row(world, weeks, seed, way, "behaviour", level + 0.01 * (-1) ** seed, 1.0)
+        for world in deciding.WORLDS
+        for weeks in deciding.WEEKS
+        for seed in range(10, 20)
+        for way, level in ways.items()
+        if way != deciding.EXACT or world == "default"
+    ]
+    page = deciding_page.page_text(results(0.1), fresh).replace("\n  ", " ")
+    assert "## Fresh programmes" in page
+    assert "10 programmes of each world with other seeds" in page
+    assert "reaches 0.25, 0.25, 0.25 by behaviour" in page
+    assert "it is 150% above disengaged first on average (150% to 150%)" in page
+    assert "would reach 0.28, 0.28, 0.28 (+0.030 ± 0.000, +0.030 ± 0.000, +0.030 ± 0.000 beside the model's)" in page
+    assert "\n| disengaged first | " + " | ".join(["0.10, 0.10, 0.10"] * 6) in page
+    assert "## Fresh programmes" not in deciding_page.page_text(results(0.1))
 
 
 def test_the_command_writes_the_page(tmp_path, monkeypatch):

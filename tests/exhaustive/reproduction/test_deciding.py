@@ -1,5 +1,7 @@
 """The study of ways to decide, run in small."""
 
+import dataclasses
+
 import jax
 import numpy as np
 import pytest
@@ -49,7 +51,43 @@ def test_the_recipe_is_that_of_the_library(people):
 
 
 def test_sim_dfl_is_trained_alone():
-    rows = deciding.run_job("default", 8, SIZE, sim_dfl=True)
+    rows = deciding.run_job("default", 8, SIZE, "sim-dfl")
     assert {row.way for row in rows} == set(deciding.SIMULATED)
     assert len(rows) == 4
     assert all(np.isfinite(row.quality) for row in rows)
+
+
+def test_posteriors_are_judged_alone_and_know_the_judged_peoples_own_weeks():
+    rows = deciding.run_job("default", 8, SIZE, "posterior")
+    assert {row.way for row in rows} == {deciding.POSTERIOR, deciding.NO_FEATURES, deciding.PERMUTED}
+    assert len(rows) == 3 * 2 * 2
+    assert all(np.isfinite(row.quality) for row in rows)
+    others = deciding.run_job("small effect", 8, SIZE, "posterior")
+    assert {row.way for row in others} == {deciding.POSTERIOR}
+
+
+def test_the_posteriors_population_is_learned_from_other_cohorts(people, monkeypatch):
+    taught = []
+    fit = deciding.fit_chains
+
+    def spy(features, history):
+        taught.append(np.asarray(history.states))
+        return fit(features, history)
+
+    monkeypatch.setattr(deciding, "fit_chains", spy)
+    deciding.posterior_ways(people, 1, {}, 8, SIZE)
+    programme = aw.simulated_programme(1, num_people=140, num_weeks=8)
+    ids = np.asarray(people.cohorts.ids)[np.concatenate(people.splits[1][:2])].ravel()
+    np.testing.assert_array_equal(taught[0], np.asarray(programme.trajectories.states)[ids])
+
+
+def test_fresh_programmes_have_seeds_of_their_own():
+    rows = deciding.run_job("default", 8, dataclasses.replace(SIZE, first_seed=10), "fresh")
+    assert {row.way for row in rows} == {*RULES_OF_THUMB, deciding.POSTERIOR, deciding.EXACT}
+    assert {(row.seed, row.judged_by) for row in rows} == {(10, "behaviour"), (11, "behaviour")}
+    assert all(np.isfinite(row.quality) for row in rows)
+    # The programme of seed 11 is the second one here, and the first where seeds start at 11.
+    alone = deciding.run_job("default", 8, dataclasses.replace(SIZE, first_seed=11, num_seeds=1), "fresh")
+    own = [row for row in rows if row.seed == 11]
+    assert [row.way for row in own] == [row.way for row in alone]
+    np.testing.assert_allclose([row.quality for row in own], [row.quality for row in alone], atol=1e-6)
