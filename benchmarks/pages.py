@@ -21,7 +21,8 @@ TITLES = {
     "rmab": "The bandit core",
     "mixtures": "Decision layers, forward and backward",
     "losses": "A gradient step of each loss",
-    "plan": "A week's plan, Parquet file to written list",
+    "chains": "Each person's chain",
+    "plan": "A week's plan by features alone, Parquet file to written list",
     "startup": "Start-up",
     "accelerator": "On one accelerator",
 }

@@ -70,27 +70,17 @@ def ctn0094(folder: Path, trial: int = 27) -> tuple[pl.DataFrame, pl.DataFrame]:
     return people.join(history.select("id").unique(), on="id", how="semi").sort("id"), history
 
 
-def last_seen(people: pl.DataFrame, history: pl.DataFrame) -> pl.DataFrame:
-    """For each person, the state last observed and how many weeks ago that was."""
-    now = int(history["step"].to_numpy().max()) + 1
-    last = history.sort("step").group_by("id").agg(pl.col("state").last(), pl.col("step").max(), observed=pl.len())
-    return people.join(last, on="id", how="left", maintain_order="left").with_columns(since=now - pl.col("step"))
-
-
 def call_list(people: pl.DataFrame, history: pl.DataFrame, budget: int, groups: str) -> aw.Plan:
-    """Learn from everyone's history, then plan the next week with an equal budget for each group."""
-    planner = aw.OutreachPlanner(budget_share=budget / people.height, max_cohorts=50)
-    planner.fit(people, history)
-    names = people[groups].drop_nulls().unique().sort().to_list()
-    now = last_seen(people, history).with_columns(pl.col(groups).cast(pl.String).alias("group"))
+    """Learn from everyone's history, then plan the next week from it with an equal budget for each group."""
+    planner = aw.OutreachPlanner().fit(people, history)
+    named = people.with_columns(pl.col(groups).cast(pl.String).alias("group")).drop_nulls("group")
+    names = named["group"].unique().sort().to_list()
     return planner.plan(
-        now.filter(pl.col("group").is_not_null()),
-        "state",
+        named,
+        history,
         budget,
-        steps_since_observed="since",
-        num_observed="observed",
         groups="group",
-        group_budgets={str(name): -(-2 * budget // len(names)) for name in names},
+        group_budgets={name: -(-2 * budget // len(names)) for name in names},
         min_observed=3,
     )
 

@@ -1,14 +1,11 @@
 """The examples run, on the real data where they are at hand."""
 
-import dataclasses
 import importlib.util
 from pathlib import Path
 
 import polars as pl
 import pytest
 
-from armwise.planning import fitting
-from armwise.training import RECOMMENDED_CONFIG
 from tests.data.real_data import real_data
 
 ROOT = Path(__file__).parents[1]
@@ -22,10 +19,7 @@ def load(name):
 
 
 @pytest.mark.parametrize("name", ["oulad", "ctn0094"])
-def test_a_call_list_from_real_records(name, monkeypatch):
-    # What the recipe costs to compile is spent elsewhere; here the way from records to a list is what counts.
-    monkeypatch.setattr(fitting, "RECIPE_SPLITS", 1)
-    monkeypatch.setattr(fitting, "RECOMMENDED_CONFIG", dataclasses.replace(RECOMMENDED_CONFIG, num_epochs=2))
+def test_a_call_list_from_real_records(name):
     example = load("call_list_from_records")
     budget, groups = {"oulad": (100, "region"), "ctn0094": (30, "site_masked")}[name]
     people, history = getattr(example, name)(real_data(name))

@@ -88,6 +88,7 @@ if TYPE_CHECKING:
     )
     from armwise.planner import Backtest
     from armwise.planning import (
+        CallRules,
         Evaluation,
         Explanation,
         Finding,
@@ -159,6 +160,7 @@ __all__ = [
     "Backtest",
     "CallEffect",
     "CallEffects",
+    "CallRules",
     "Cohorts",
     "ConvergenceError",
     "CvxpyMixture",

@@ -154,7 +154,14 @@ def reproduce(
         say(f"Results: {folder}")
 
 
-Kind = Annotated[str, typer.Option("--kind", help="Size of the model: linear (the default), medium or large.")]
+Kind = Annotated[
+    str,
+    typer.Option(
+        "--kind",
+        help="What is learned: chains (each person's own, the default); or also a correction of them by a model of "
+        "columns and history, trained for decisions: linear, medium or large.",
+    ),
+]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The same number gives the same result.")]
 ModelPath = Annotated[
     Path | None,
@@ -176,7 +183,7 @@ OutputPath = Annotated[
 def fit(
     programme: ProgrammePath = Path("programme.toml"),
     model: ModelPath = None,
-    kind: Kind = "linear",
+    kind: Kind = "chains",
     seed: Seed = 0,
     as_json: AsJson = False,
     dry_run: DryRun = False,
@@ -184,9 +191,9 @@ def fit(
 ) -> None:
     """Learn, from the programme's history, how people engage when left alone and when called.
 
-    Once a month is often enough. It takes a minute or so of processor time for a few thousand people and grows with
-    their number; how long is said before it starts. The result is one file of weights; it holds the values of
-    categories and no one's data. The old file, if any, is replaced when the new one is complete.
+    Once a month is often enough: 'armwise plan' adds each person's latest weeks by itself. It takes seconds for a few
+    thousand people and grows with their number; how long is said before it starts. The result is one file of weights;
+    it holds the values of categories and no one's data. The old file, if any, is replaced when the new one is complete.
     """
     with documented_exit():
         from armwise.planning import fit_programme
@@ -209,7 +216,7 @@ def fit(
 @app.command(epilog="Next: armwise plan PROGRAMME")
 def evaluate(
     programme: ProgrammePath = Path("programme.toml"),
-    kind: Kind = "linear",
+    kind: Kind = "chains",
     seed: Seed = 0,
     for_report: Annotated[
         bool,
@@ -224,8 +231,9 @@ def evaluate(
     """Say whether past calls helped, and whether armwise chooses better than rules of thumb do.
 
     For several past weeks, armwise learns from half of the people and the weeks until then, and lists whom to call
-    among the others in the weeks after. What past calls did tells what these lists would have gained, beside calling
-    at random, in turn, or the disengaged first. Intervals come from resampling people.
+    among the others in the weeks after, from what was known of them by then. What past calls did tells what these lists
+    would have gained, beside calling at random, in turn, or the disengaged first. Intervals come from resampling
+    people.
 
     With **--for-report**, evaluation.json beside PROGRAMME keeps the result, which 'armwise report' then shows.
     """
@@ -299,6 +307,8 @@ def plan(
         else:
             tell(planned.plan.to_bytes().decode() if dry_run else str(target), newline=not dry_run)
         say(f"{planned.manifest.planned_step}: {planned.plan.summary}")
+        if planned.plan.lots_sentence:
+            say(planned.plan.lots_sentence)
         for warning in planned.warnings:
             say(f"Warning: {warning}")
         someone = planned.plan.calls["id"][0] if len(planned.plan) else "ID"

@@ -14,17 +14,31 @@ from armwise.rmab import Problem
 REWARDS = np.array([0.0, 1.0])
 
 
-def learn_from_counts(history):
+def learn_from_counts():
     """A planner that knows each person by a number of her own, and the pool of those whom it learned from."""
-    states = np.asarray(history.states)
 
-    def fit(taught, last_step, judged):
-        engaged = states[taught, : last_step + 1].mean()
+    def fit(taught, seen, judged):
+        assert len(taught) == seen.num_arms
+        engaged = np.asarray(seen.states).mean()
         row = np.array([[1 - engaged, engaged], [0.4, 0.6]])
         transitions = np.broadcast_to(row, (len(judged), 2, 2, 2))
-        return Predictions(transitions, np.stack([(judged * 37) % 101, (judged * 53) % 103], axis=1) / 200 + engaged)
+        known = Predictions(transitions, np.stack([(judged * 37) % 101, (judged * 53) % 103], axis=1) / 200 + engaged)
+        return lambda _: known
 
     return fit
+
+
+def count_own_weeks(taught, seen, judged):
+    """A planner that goes by everything that it is told of the people to be judged, their actions included."""
+    del taught, seen
+
+    def predict(known):
+        weeks = np.arange(1, known.num_steps + 1)
+        score = (np.asarray(known.states) * weeks).sum(axis=1) + 0.01 * (np.asarray(known.actions) * weeks).sum(axis=1)
+        chain = np.array([[0.6, 0.4], [0.4, 0.6]])
+        return Predictions(np.broadcast_to(chain, (len(judged), 2, 2, 2)), np.stack([score, score], axis=1))
+
+    return predict
 
 
 @pytest.fixture(scope="module")
@@ -35,9 +49,7 @@ def programme():
 @pytest.fixture(scope="module")
 def result(programme):
     history = programme.trajectories
-    return run_backtest(
-        history, Problem(), {ARMWISE: learn_from_counts(history)}, budget_share=0.1, num_resamples=50, seed=1
-    )
+    return run_backtest(history, Problem(), {ARMWISE: learn_from_counts()}, budget_share=0.1, num_resamples=50, seed=1)
 
 
 def test_every_rule_of_thumb_is_beside_armwise(result):
@@ -80,7 +92,7 @@ def test_nothing_that_plans_sees_a_later_week(programme):
     origins = choose_origins(history, 3)
 
     def plan(history):
-        fits = {ARMWISE: learn_from_counts(history)}
+        fits = {ARMWISE: learn_from_counts(), "by own weeks": count_own_weeks}
         return plan_past(history, find_decisions(history, REWARDS), Problem(), fits, origins, 0)
 
     before, after = plan(history), plan(planted)
@@ -88,16 +100,43 @@ def test_nothing_that_plans_sees_a_later_week(programme):
         assert (after.scores[name][:, :7] == before.scores[name][:, :7]).all(), name
     for name in before.rows:
         assert (after.rows[name][:, :7] == before.rows[name][:, :7]).all(), name
-    assert (after.scores[ARMWISE][:, 7:] != before.scores[ARMWISE][:, 7:]).any()
+    for name in (ARMWISE, "by own weeks"):
+        assert (after.scores[name][:, 7:] != before.scores[name][:, 7:]).any()
+
+
+def test_the_call_of_a_step_is_not_known_when_it_is_planned(programme):
+    """Only the actions of step 6 change: scores of step 6 stay, and those after it may change."""
+    history = programme.trajectories
+    planted = Trajectories(
+        history.states, history.actions.at[:, 6].set(1 - history.actions[:, 6]), history.observed, 2, 2
+    )
+    before, after = (
+        plan_past(each, find_decisions(each, REWARDS), Problem(), {ARMWISE: count_own_weeks}, (4, 5), 0).scores[ARMWISE]
+        for each in (history, planted)
+    )
+    assert (after[:, :7] == before[:, :7]).all()
+    assert (after[:, 7] != before[:, 7]).all()
+
+
+def test_own_weeks_up_to_each_step_are_known(programme):
+    """Between two origins a planner learns nothing anew, but people's own weeks go on."""
+    history = programme.trajectories
+    found = plan_past(history, find_decisions(history, REWARDS), Problem(), {ARMWISE: count_own_weeks}, (4,), 0)
+    states, actions = np.asarray(history.states), np.asarray(history.actions)
+    for step in range(4, 8):
+        weeks = np.arange(1, step + 2)
+        expected = (states[:, : step + 1] * weeks).sum(axis=1) + 0.01 * (actions[:, :step] * weeks[:-1]).sum(axis=1)
+        np.testing.assert_allclose(found.scores[ARMWISE][:, step], expected)
 
 
 def test_nobody_is_judged_by_a_planner_that_learned_from_her(programme):
     history, taught_of = programme.trajectories, {}
 
-    def fit(taught, last_step, judged):
+    def fit(taught, seen, judged):
         assert not set(taught) & set(judged)
-        taught_of.setdefault(last_step, []).append((len(taught), len(judged)))
-        return learn_from_counts(history)(taught, last_step, judged)
+        np.testing.assert_array_equal(seen.states, history.states[taught, : seen.num_steps])
+        taught_of.setdefault(seen.num_steps - 1, []).append((len(taught), len(judged)))
+        return learn_from_counts()(taught, seen, judged)
 
     run_backtest(history, Problem(), {ARMWISE: fit}, budget_share=0.1, num_resamples=2)
     assert set(taught_of) == {4, 5, 6}
@@ -115,12 +154,11 @@ def test_a_planner_that_knows_whom_calls_help_is_credited():
     history = Trajectories.from_arrays(states, calls)
 
     def knows(sign):
-        def fit(taught, last_step, judged):
-            del taught, last_step
+        def fit(taught, seen, judged):
+            del taught, seen
             transitions = np.broadcast_to(np.array([[0.75, 0.25], [0.25, 0.75]])[:, None], (len(judged), 2, 2, 2))
-            return Predictions(
-                transitions, sign * np.broadcast_to(helped[judged, None], (len(judged), 2)).astype(float)
-            )
+            order = sign * np.broadcast_to(helped[judged, None], (len(judged), 2)).astype(float)
+            return lambda _: Predictions(transitions, order)
 
         return fit
 
@@ -149,7 +187,7 @@ def test_only_calls_after_the_first_origin_count():
     late = small_effects(rng, 0.2, [0.0] * 4 + [0.3] * 5)
 
     def gain_of_lots(history):
-        fits = {ARMWISE: learn_from_counts(history)}
+        fits = {ARMWISE: learn_from_counts()}
         found = run_backtest(history, Problem(), fits, budget_share=0.1, num_resamples=100)
         assert found.origins[0] == 4
         return next(way.gain for way in found.ways if way.name == "random")
@@ -165,9 +203,9 @@ def test_without_later_calls_no_way_is_judged():
     rng = np.random.default_rng(4)
     chance = np.where(np.arange(10) < 4, 0.2, 0.001)
     found = run_backtest(
-        history := small_effects(rng, chance, [0.3] * 9),
+        small_effects(rng, chance, [0.3] * 9),
         Problem(),
-        {ARMWISE: learn_from_counts(history)},
+        {ARMWISE: learn_from_counts()},
         budget_share=0.1,
         num_origins=1,
         num_resamples=50,
@@ -189,7 +227,7 @@ def test_where_all_alike_were_called_no_way_is_judged(who):
         if step < 11:
             states[:, step + 1] = rng.random(600) < np.where(states[:, step] == 1, 0.75, 0.25)
     history = Trajectories.from_arrays(states, calls)
-    fits = {ARMWISE: learn_from_counts(history)}
+    fits = {ARMWISE: learn_from_counts()}
     found = run_backtest(history, Problem(), fits, budget_share=0.05, num_origins=2, num_resamples=50)
     assert found.effects.is_enough
     assert not found.effects.is_shown
@@ -262,7 +300,7 @@ def test_with_too_few_calls_nothing_is_said_of_any_way():
     calls = np.zeros((200, 8), int)
     calls[rng.permutation(200)[:16], np.arange(16) % 7] = 1
     history = Trajectories.from_arrays(rng.integers(0, 2, (200, 8)), calls)
-    found = run_backtest(history, Problem(), {ARMWISE: learn_from_counts(history)}, budget_share=0.1, num_resamples=5)
+    found = run_backtest(history, Problem(), {ARMWISE: learn_from_counts()}, budget_share=0.1, num_resamples=5)
     assert not found.effects.is_enough
     assert np.isnan(found.effects.overall.effect).all()
     assert all(np.isnan(way.gain).all() and np.isnan(way.lead).all() for way in found.ways)

@@ -8,6 +8,7 @@ import numpy as np
 from armwise.data import transition_counts
 from armwise.planning import refitting
 from armwise.planning.sample import sample_programme
+from armwise.rmab import Problem
 
 
 class Learned(NamedTuple):
@@ -24,12 +25,12 @@ class FakePlanner:
     def __init__(self, trajectories):
         pooled = np.asarray(transition_counts(trajectories), dtype=float).sum(axis=0) + 0.5
         self.chain = pooled / pooled.sum(axis=-1, keepdims=True)
+        # Without rewards there is no order.
+        self.problem_ = Problem(rewards=np.zeros(len(pooled)))
 
-    def predict_transitions(self, people):
+    def predict_transitions(self, people, known):
+        assert len(people) == len(known)
         return np.broadcast_to(self.chain, (len(people), *self.chain.shape))
-
-    def whittle_indices(self, people):
-        return np.zeros((len(people), len(self.chain)))
 
 
 def record_fits(monkeypatch) -> list[Learned]:

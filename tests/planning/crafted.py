@@ -92,6 +92,17 @@ def npy(descr: str = "<f4", shape: str = "(3,)", data: bytes = b"", header: str 
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text) + 1) + text.encode() + b"\n" + data
 
 
+def one_array(name: str, change: Callable[[np.ndarray], np.ndarray]) -> Callable[[Parts], bytes]:
+    """The file with the numbers of one array changed."""
+
+    def make(stored: Parts) -> Parts:
+        stream = io.BytesIO()
+        np.save(stream, change(np.load(io.BytesIO(stored[f"{name}.npy"]))))
+        return stored | {f"{name}.npy": stream.getvalue()}
+
+    return arrays(make)
+
+
 def every_array(make: Callable[[str, bytes], bytes]) -> Callable[[Parts], bytes]:
     """The file with each array made anew from its name and content."""
     return arrays(lambda stored: {name: make(name, content) for name, content in stored.items()})
@@ -154,6 +165,27 @@ def deep_loss(depth: int) -> Any:
 
 NAN, INF = float("nan"), float("inf")
 NUMBERS = {"negative": -3, "huge": 10**30, "a fraction": 2.5, "NaN": NAN, "infinite": INF, "text": "3", "true": True}
+
+CHAINS: dict[str, Callable[[Parts], bytes]] = {
+    "chains by a loss": edit(MODEL, "loss", {"kind": "MeanSquaredError"}),
+    "chains with settings": edit(MODEL, "config", {"num_epochs": 3}),
+    "chains of one state": edit(MODEL, "model", "num_states", 1),
+    "chains of other states": edit(MODEL, "model", "num_states", 3),
+    "chains of a thousand states": edit(MODEL, "model", "num_states", 1000),
+    "chains with numbers": edit(MODEL, "model", "numeric", 1),
+    "chains with more": edit(MODEL, "model", lambda page: page | {"width": 64}),
+    "chains without a size": drop(MODEL, "model", "numeric"),
+    "chains of other levels": edit(MODEL, "model", "levels", lambda levels: levels[::-1]),
+    "chains of huge levels": edit(MODEL, "model", "levels", [10**6] * 100),
+    "chains of half precision": edit(MODEL, "model", "precision", "float16"),
+    "chains as a network": edit(MODEL, "model", "kind", "Linear"),
+    "a spread that is none": one_array("population.covariance", lambda numbers: -numbers),
+    "a spread of two halves": one_array("population.covariance", lambda numbers: numbers + np.triu(0 * numbers + 1, 1)),
+    "scales of 0": one_array("population.scales", lambda numbers: 0 * numbers),
+    "shares that are none": one_array("population.first_shares", lambda numbers: numbers + 1),
+    "an age below 0": one_array("population.last_age", lambda numbers: numbers - 1000),
+    "infinite weights": one_array("population.weights", lambda numbers: numbers + INF),
+}
 
 CRAFTED: dict[str, Callable[[Parts], bytes]] = {
     "empty": lambda _: b"",

@@ -72,6 +72,14 @@ def small(model: str = "linear", num_states: int = 2) -> Small:
     return Small(people, weeks, planner.fit(people, weeks))
 
 
+@cache
+def known_people(num_states: int = 2) -> Small:
+    """The same people with a planner that knows each of them by her own weeks: the default one."""
+    case = small(num_states=num_states)
+    planner = aw.OutreachPlanner(numeric=["age"], categorical=["phone", "language"], cohort_size=20)
+    return Small(case.people, case.weeks, planner.fit(case.people, case.weeks))
+
+
 def columns() -> dict[str, Any]:
     """The columns of ``make_people`` as arguments of ``plan``."""
     return {

@@ -4,6 +4,8 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
+import jax
+
 import armwise as aw
 from armwise.planning import load_programme
 from armwise.planning.sample import sample_programme
@@ -20,7 +22,8 @@ def quick_files(num_people: int = NUM_PEOPLE) -> dict[str, str]:
 
 @cache
 def _model(num_people: int) -> bytes:
-    with tempfile.TemporaryDirectory() as folder:
+    # In single precision, as the command line learns and reads it.
+    with tempfile.TemporaryDirectory() as folder, jax.enable_x64(False):
         _write(Path(folder), num_people)
         data = load_programme(Path(folder) / "programme.toml")
         planner = make_planner(data, 0, "linear")

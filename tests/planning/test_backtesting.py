@@ -191,7 +191,7 @@ def test_people_without_rows_in_a_long_table_were_never_observed(monkeypatch):
     ("change", "complaint"),
     [
         (lambda people, weeks: (pl.concat([people, people[:1]]), weeks), "stands in two rows"),
-        (lambda people, weeks: (people[1:], weeks), "whom features does not know"),
+        (lambda people, weeks: (people[1:], weeks), "whom people does not have"),
         (lambda people, weeks: (people, weeks.with_columns(action=0)), "Nobody in the history was called"),
         (lambda people, weeks: (people, weeks.filter(pl.col("step") < 3)), "takes 4 steps, and the history has 3"),
     ],

@@ -1,6 +1,5 @@
 """The demonstration, and the report on a programme's own files, end to end as a user runs them."""
 
-import dataclasses
 import json
 import re
 
@@ -12,9 +11,9 @@ import armwise.planning
 from armwise.cli import app
 from armwise.errors import ExitCode
 from armwise.evaluation.simple_rules import RULES_OF_THUMB
-from armwise.planning import backtesting, demo, fitting, read_assessment, report_programme
+from armwise.models.chains import fitting
+from armwise.planning import backtesting, demo, read_assessment, report_programme
 from armwise.planning.backtesting import losses_to_compare
-from armwise.training import RECOMMENDED_CONFIG
 from tests.planning.backtests import record_fits
 
 
@@ -24,11 +23,10 @@ def run(*arguments):
 
 @pytest.fixture(scope="module")
 def shown(tmp_path_factory):
-    """A demonstration of few people that learns for two epochs, and what it said."""
+    """A demonstration of few people that learns for two turns, and what it said."""
     folder = tmp_path_factory.mktemp("demo") / "new"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fitting, "RECIPE_SPLITS", 1)
-        patch.setattr(fitting, "RECOMMENDED_CONFIG", dataclasses.replace(RECOMMENDED_CONFIG, num_epochs=2))
+        patch.setattr(fitting, "NUM_TURNS", 2)
         patch.setattr(backtesting, "losses_to_compare", lambda: {"the same": None})
         small = {"num_people": 300, "progress": False}
         patch.setattr(armwise.planning, "run_demo", lambda target, say, **_: demo.run_demo(target, say, **small))
@@ -52,7 +50,8 @@ def test_the_demonstration_goes_from_raw_files_to_the_report(shown):
     folder, result, _ = shown
     names = {path.name for path in folder.iterdir()}
     tables = {"programme.toml", "beneficiaries.csv", "engagement.csv", "interventions.csv"}
-    assert names == tables | {"model.armwise", "evaluation.json", "call-list.csv", "manifests", "report.html"}
+    results = {"model.armwise", "evaluation.json", "call-list.csv", "manifests", "probabilities", "report.html"}
+    assert names == tables | results
     assert re.findall(r"\[(\d)/6\]", result.stderr) == list("123456")
     assert result.stderr.index("simulated") < result.stderr.index("[1/6]")
     assert "SIMULATED" in result.stdout

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from armwise.planning import assess_programme, weekly
-from armwise.planning.expected_time import expected_backtest_time, expected_time
+from armwise.planning.expected_time import expected_backtest_time, expected_chain_time, expected_time
 from tests.planning.backtests import write_sample
 from tests.planning.small import write_programme
 
@@ -45,8 +45,21 @@ def test_it_is_said_before_anything_is_learned(tmp_path, monkeypatch):
     monkeypatch.setattr(weekly.OutreachPlanner, "fit", learn)
     with pytest.raises(StopError):
         weekly.fit_programme(path, started=said.append)
-    (sentence,) = said
-    assert re.match(r"Learning from 4 people: about 40 seconds", sentence)
+    with pytest.raises(StopError):
+        weekly.fit_programme(path, kind="linear", started=said.append)
+    assert re.match(r"Learning from 4 people: about \d+ seconds of processor time, as measured", said[0])
+    assert re.match(r"Learning from 4 people: about 40 seconds", said[1])
+
+
+def test_the_time_for_chains_grows_with_weeks_up_to_those_who_are_learned_from():
+    seconds = [
+        int(re.search(r"about (\d+) (?:seconds|minutes)", expected_chain_time(*case))[1])
+        for case in ((300, 8), (10_000, 30), (10_000, 60))
+    ]
+    assert seconds == sorted(set(seconds))
+    assert "minutes" in expected_chain_time(100_000, 52)
+    most, more = (re.sub(r"[\d,]+ people", "", expected_chain_time(number, 52)) for number in (10**5, 10**6))
+    assert most == more
 
 
 def test_a_backtest_says_it_before_too(tmp_path, monkeypatch):

@@ -57,7 +57,7 @@ def planner_in(world):
 def test_each_world_in_its_words(world):
     people = small().people.head(40).select("id", "phone", "language", "age")
     states = np.arange(40) % 2
-    plan = planner_in(world).plan(people, states, budget=20)
+    plan = planner_in(world).plan(people, states=states, budget=20)
     assert plan.calls.columns == [name for name in COLUMNS if name != "group"]
     assert set(plan.calls["evidence"]) == {world} == {plan.evidence.name}
     for row in plan.calls.iter_rows(named=True):
@@ -99,7 +99,7 @@ def test_a_planner_kept_in_a_file_says_the_same(tmp_path, world):
     planner, people = planner_in(world), small().people.head(30)
     planner.save(tmp_path / "m")
     kept = OutreachPlanner.load(tmp_path / "m")
-    expected, plan = (each.plan(people, np.arange(30) % 2, budget=9) for each in (planner, kept))
+    expected, plan = (each.plan(people, states=np.arange(30) % 2, budget=9) for each in (planner, kept))
     for suffix in (".csv", ".xlsx", ".parquet"):
         assert plan.to_bytes(suffix) == expected.to_bytes(suffix)
     assert plan.evidence == expected.evidence

@@ -13,7 +13,7 @@ from sklearn.base import clone
 import armwise as aw
 from armwise.data.cohorts import _check_budget
 from armwise.mixtures.calls import check_temperature
-from armwise.planning.fitting import read_examples
+from armwise.planning.examples import read_examples
 from armwise.planning.frames import as_frame
 from armwise.rmab.checks import check_budget
 from armwise.training.config import check_rate
@@ -121,28 +121,28 @@ WRONG_FITS = {
     "no state": (fitting(weeks=lambda each: each.drop("state")), "no column 'state', but 'id', 'step', 'action'"),
     "two columns missing": (fitting(weeks=lambda each: each.drop("step", "action")), "no column 'step', 'action'"),
     "another spelling": (fitting(weeks=lambda each: each.rename({"state": "State"})), "no column 'state'.*'State'"),
-    "no ids": (fitting(people=lambda each: each.drop("id")), "features has no column 'id'.*Add the column"),
-    "an array for people": (fitting(people=lambda each: np.zeros((NUM, 2))), "features has no column 'id'"),
+    "no ids": (fitting(people=lambda each: each.drop("id")), "people has no column of ids.*Add the column"),
+    "an array for people": (fitting(people=lambda each: np.zeros((NUM, 2))), "people has no column of ids"),
     "an array for history": (fitting(weeks=lambda each: np.zeros((NUM, 5))), "no column 'id', 'step'"),
     "one column": (fitting(people=lambda each: each["age"]), "not one column"),
     "one pandas column": (fitting(people=lambda each: each.to_pandas().age), "not one column"),
-    "a path": (fitting(people=lambda each: "people.csv"), "features must be .*not str"),
-    "a path of a history": (fitting(weeks=lambda each: "weeks.csv"), "trajectories must be .*not str"),
-    "nothing": (fitting(people=lambda each: None), "features must be .*not NoneType"),
-    "no history": (fitting(weeks=lambda each: None), "trajectories must be .*not NoneType"),
-    "a generator": (fitting(people=lambda each: iter(each.to_dicts())), "features must be"),
+    "a path": (fitting(people=lambda each: "people.csv"), "people must be .*not str"),
+    "a path of a history": (fitting(weeks=lambda each: "weeks.csv"), "history must be .*not str"),
+    "nothing": (fitting(people=lambda each: None), "people must be .*not NoneType"),
+    "no history": (fitting(weeks=lambda each: None), "history must be .*not NoneType"),
+    "a generator": (fitting(people=lambda each: iter(each.to_dicts())), "people must be"),
     "a vector": (fitting(people=lambda each: np.zeros(NUM)), r"of shape \[120\]"),
-    "ragged columns": (fitting(people=lambda each: {"id": [1, 2], "age": [1]}), "features cannot be read as"),
-    "a broken query": (fitting(people=lambda each: each.lazy().select("nope")), "features cannot be read as.*nope"),
-    "a missing file": (fitting(people=lambda each: pl.scan_parquet("nowhere.parquet")), "features cannot be read as"),
-    "nobody": (fitting(people=lambda each: each.clear()), "features has no rows"),
-    "an empty history": (fitting(weeks=lambda each: each.clear()), "table has no rows"),
+    "ragged columns": (fitting(people=lambda each: {"id": [1, 2], "age": [1]}), "people cannot be read as"),
+    "a broken query": (fitting(people=lambda each: each.lazy().select("nope")), "people cannot be read as.*nope"),
+    "a missing file": (fitting(people=lambda each: pl.scan_parquet("nowhere.parquet")), "people cannot be read as"),
+    "nobody": (fitting(people=lambda each: each.clear()), "people has no rows"),
+    "an empty history": (fitting(weeks=lambda each: each.clear()), "history has no rows"),
     "ids twice": (fitting(people=lambda each: pl.concat([each, each.head(1)])), "stands in two rows"),
     "labels twice": (
         fitting(people=lambda each: each.to_pandas().set_index(each["id"].to_numpy()[[0] * NUM]).drop(columns="id")),
         "stands in two rows",
     ),
-    "unknown people": (fitting(people=lambda each: each.head(20)), "whom features does not know"),
+    "unknown people": (fitting(people=lambda each: each.head(20)), "whom people does not have"),
     "an id is missing": (fitting(people=column("id", None)), "Row 0 has no id"),
     "decimal ids": (fitting(people=column("id", 1.5)), "ids must be text or whole numbers"),
     "dates for ids": (fitting(people=column("id", datetime.date(2024, 1, 1))), "Convert them to text"),
@@ -178,15 +178,15 @@ WRONG_FITS = {
         "period",
     ),
     "complex features": (fitting(people=pandas_column("odd", np.ones(NUM) * 1j)), "'odd'.*complex"),
-    "mixed features": (fitting(people=pandas_column("odd", ["a", 1, 2.5] * 40)), "'odd' of features mixes"),
+    "mixed features": (fitting(people=pandas_column("odd", ["a", 1, 2.5] * 40)), "'odd' of people mixes"),
     "columns twice": (fitting(people=lambda each: pd.concat([each.to_pandas()] * 2, axis=1)), "several columns of one"),
     "no call at all": (
         fitting(weeks=lambda each: each.with_columns(action=pl.lit(0))),
-        "Nobody in trajectories was called in a step after which.* Add the calls that were made",
+        "Nobody in the history was called in a step after which.* Add the calls that were made",
     ),
     "nothing observed": (
         lambda: aw.OutreachPlanner().fit(people().drop("id"), never_observed()),
-        "Nobody in trajectories was observed in two steps in a row",
+        "Nobody in the history was observed in two steps in a row",
     ),
     "no budget": (fitting(parameters={"budget_share": 0.0}), "budget_share must be above 0 and at most 1, not 0"),
     "an unknown feature": (fitting(parameters={"numeric": ["height"]}), "no column 'height'"),
@@ -270,7 +270,14 @@ WRONG_PLANS = {
     "no budget": ({"budget": None}, "budget must be a whole number, not None"),
     "an endless budget": ({"budget": float("inf")}, "budget must be a whole number, not inf"),
     "a list of group budgets": ({"group_budgets": [1, 2]}, "group_budgets must be a mapping"),
-    "no name of a step": ({"step_name": None}, "step_name must be text"),
+    "no name of a step": ({"step_name": 7}, "step_name must be text"),
+    "rules in two places": ({"rules": aw.CallRules(), "cool_down": 1}, "cool_down cannot be given beside rules"),
+    "a dictionary of rules": ({"rules": {"cool_down": 1}}, "rules must be armwise.CallRules"),
+    "two budgets": ({"rules": aw.CallRules(budget=4)}, "budget is 3, and that of the rules is 4"),
+    "half a step": ({"planned_step": 0.5}, "planned_step must be a whole number, not 0.5"),
+    "states for a history": ({"history": [0] * NUM}, "history must be a long table.*not list.*states="),
+    "a column for a history": ({"history": "state"}, "history must be a long table.*not str.*states="),
+    "an array for a history": ({"history": np.zeros(NUM)}, "history must be a long table.*not ndarray.*states="),
     "one state": ({"states": 0}, "states must be a list, an array or a column.*not int"),
     "states by id": ({"states": dict.fromkeys(range(NUM), 0)}, "states must be a list.*not dict"),
     "a table of states": ({"states": pl.DataFrame({"state": [0] * NUM})}, "states must be a list.*not DataFrame"),
@@ -282,9 +289,9 @@ WRONG_PLANS = {
     "numbers for exclusions": ({"exclusions": [0, 1] * 60}, "exclusions must be reasons.*not numbers such as 0"),
     "empty exclusions": ({"exclusions": [""] * NUM}, "exclusions has an empty text"),
     "lists of exclusions": ({"exclusions": [["a"]] * NUM}, "exclusions must have one value"),
-    "a missing feature": ({"features": lambda: people().drop("age")}, "no column 'age'"),
-    "a missing file": ({"features": lambda: "nowhere.parquet"}, "There is no file nowhere.parquet"),
-    "a word for an age": ({"features": lambda: people().with_columns(age=pl.lit("old"))}, "'age' must hold finite"),
+    "a missing feature": ({"people": lambda: people().drop("age")}, "no column 'age'"),
+    "a missing file": ({"people": lambda: "nowhere.parquet"}, "There is no file nowhere.parquet"),
+    "a word for an age": ({"people": lambda: people().with_columns(age=pl.lit("old"))}, "'age' must hold finite"),
 }
 # fmt: on
 
@@ -292,22 +299,22 @@ WRONG_PLANS = {
 @pytest.mark.parametrize("case", WRONG_PLANS)
 def test_a_plan_of_what_cannot_be_right_is_one_clear_error(case):
     changes, message = WRONG_PLANS[case]
-    arguments = {"features": people, "states": [0] * NUM, "budget": 3, **changes}
+    arguments = {"people": people, "states": [0] * NUM, "budget": 3, **changes}
     if case == "a missing file":
         arguments["states"] = "state"
     with pytest.raises(aw.InvalidInputError, match=message):
-        small().planner.plan(arguments.pop("features")(), **arguments)
+        small().planner.plan(arguments.pop("people")(), **arguments)
 
 
 def test_a_pandas_index_holds_the_ids_of_a_plan():
     case, table = small(), people().to_pandas()
     states = np.arange(NUM) % 2
-    expected = case.planner.plan(people(), states, budget=5).to_bytes()
-    assert case.planner.plan(table.set_index("id"), states, budget=5).to_bytes() == expected
-    assert case.planner.plan(table.set_index("id").rename_axis(None), states, budget=5).to_bytes() == expected
-    assert case.planner.plan(people().to_dicts(), states, budget=5).to_bytes() == expected
+    expected = case.planner.plan(people(), states=states, budget=5).to_bytes()
+    assert case.planner.plan(table.set_index("id"), states=states, budget=5).to_bytes() == expected
+    assert case.planner.plan(table.set_index("id").rename_axis(None), states=states, budget=5).to_bytes() == expected
+    assert case.planner.plan(people().to_dicts(), states=states, budget=5).to_bytes() == expected
     alike = pd.Series(states, index=table["id"])
-    assert case.planner.plan(table.set_index("id"), alike, budget=5).to_bytes() == expected
+    assert case.planner.plan(table.set_index("id"), states=alike, budget=5).to_bytes() == expected
 
 
 def test_states_in_another_order_than_the_people_are_refused():
@@ -315,9 +322,9 @@ def test_states_in_another_order_than_the_people_are_refused():
     table = people().to_pandas().set_index("id")
     states = pd.Series(np.arange(NUM) % 2, index=table.index)[::-1]
     with pytest.raises(aw.InvalidInputError, match=r"another index than features.*states\.reindex"):
-        small().planner.plan(table, states, budget=5)
-    remedy = small().planner.plan(table, states.reindex(table.index), budget=5)
-    assert remedy.to_bytes() == small().planner.plan(people(), np.arange(NUM) % 2, budget=5).to_bytes()
+        small().planner.plan(table, states=states, budget=5)
+    remedy = small().planner.plan(table, states=states.reindex(table.index), budget=5)
+    assert remedy.to_bytes() == small().planner.plan(people(), states=np.arange(NUM) % 2, budget=5).to_bytes()
 
 
 @pytest.mark.parametrize(
@@ -332,10 +339,15 @@ def test_states_in_another_order_than_the_people_are_refused():
     ],
 )
 def test_missing_reasons_exclude_nobody(exclusions, eligible):
-    plan = small().planner.plan(people(), [0] * NUM, budget=3, exclusions=exclusions)
+    plan = small().planner.plan(people(), states=[0] * NUM, budget=3, exclusions=exclusions)
     assert plan.summary.num_eligible == eligible
 
 
 def test_any_budget_that_can_be_is_kept_to():
     plan = small().planner.plan
-    assert [len(plan(people(), [0] * NUM, budget=budget)) for budget in (0, 3.0, np.int64(3), 10**18)] == [0, 3, 3, NUM]
+    assert [len(plan(people(), states=[0] * NUM, budget=budget)) for budget in (0, 3.0, np.int64(3), 10**18)] == [
+        0,
+        3,
+        3,
+        NUM,
+    ]

@@ -17,7 +17,7 @@ JUDGED = Evaluation((), 0, 0, 0, 0)
 @pytest.fixture
 def unjudged(monkeypatch):
     """Evaluation without its simulation: only whether it is refused matters here."""
-    monkeypatch.setattr("armwise.planning.planner.judge", lambda *_: JUDGED)
+    monkeypatch.setattr("armwise.planning.judged.judge", lambda *_: JUDGED)
 
 
 @pytest.mark.usefixtures("unjudged")

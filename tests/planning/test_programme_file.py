@@ -9,6 +9,8 @@ from armwise.errors import InvalidProgrammeError
 from armwise.planning import NeverCall, init_programme, read_programme
 from armwise.planning.findings import Findings
 from armwise.planning.programme_file import draft_programme
+from armwise.planning.rules import CallRules
+from armwise.planning.weekly import rules_of
 from tests.planning.small import PROGRAMME, write_programme
 
 
@@ -36,6 +38,16 @@ def test_the_defaults(tmp_path):
     assert (programme.budget.total, programme.budget.group, programme.budget.per_group) == (7, None, ())
     assert (programme.rules.cool_down, programme.rules.max_calls, programme.rules.min_observed) == (0, None, 1)
     assert (programme.outage.drop, programme.outage.window) == (0.5, 4)
+    assert (programme.choice, programme.lottery_cost) == (CallRules().choice, CallRules().lottery_cost)
+
+
+@pytest.mark.parametrize("rule", ["lottery", "best"])
+def test_the_way_to_choose(tmp_path, rule):
+    text = f'{PROGRAMME}\n[choice]\nrule = "{rule}"\ncost = 0.05\n'
+    programme = read_programme(write_programme(tmp_path, programme=text))
+    assert (programme.choice, programme.lottery_cost) == (rule, 0.05)
+    rules = rules_of(programme)
+    assert (rules.choice, rules.lottery_cost) == (rule, 0.05)
 
 
 def test_the_groups_make_the_total(tmp_path):

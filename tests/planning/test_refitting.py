@@ -54,11 +54,11 @@ def settings(monkeypatch):
 
 
 def test_a_planner_that_has_learned_nothing_gives_the_recommended_settings(settings):
-    _, loss, config = settings(aw.OutreachPlanner(budget_share=0.1), *people(0))
+    _, loss, config = settings(aw.OutreachPlanner(model="linear", budget_share=0.1), *people(0))
     assert eqx.tree_equal(loss, aw.recommended_loss())
     assert config == RECOMMENDED_CONFIG
     # One call in 60 leaves a single cohort, which is passed over as often as five would be.
-    _, loss, config = settings(aw.OutreachPlanner(budget_share=1 / 60), *people(0))
+    _, loss, config = settings(aw.OutreachPlanner(model="linear", budget_share=1 / 60), *people(0))
     assert (config.num_epochs, config.quality, config.patience) == (500, None, None)
 
 
@@ -79,7 +79,7 @@ def test_settings_that_were_given_are_kept(settings):
 
 
 def test_what_the_recipe_chose_is_learned_by_again(settings):
-    planner = aw.OutreachPlanner(discount=0.8, cohort_size=20)
+    planner = aw.OutreachPlanner(model="linear", discount=0.8, cohort_size=20)
     # As a fitted planner has them.
     planner.model_, planner.loss_ = None, aw.recommended_loss(30.0)
     planner.config_ = aw.TrainConfig(learning_rate=1e-3)
@@ -91,7 +91,7 @@ def test_what_the_recipe_chose_is_learned_by_again(settings):
 
 
 def test_at_most_so_many_people_are_learned_from(settings):
-    planner = aw.OutreachPlanner(cohort_size=20)
+    planner = aw.OutreachPlanner(model="linear", cohort_size=20)
     for most, cohorts in ((10_000, 15), (200, 10), (199, 9), (1, 1)):
         material, _, _ = settings(planner, *people(0, 300), max_people=most)
         assert material.cohorts.true_transitions.shape[:2] == (cohorts, 20)

@@ -42,8 +42,9 @@ def test_a_fitted_planner_is_fitted():
 @pytest.mark.parametrize(
     "use",
     [
-        lambda planner: planner.plan(small().people, "state", 3),
+        lambda planner: planner.plan(small().people, small().weeks, 3),
         lambda planner: planner.predict_transitions(small().people),
+        lambda planner: planner.sample_transitions(small().people, small().weeks),
         lambda planner: planner.whittle_indices(small().people),
         lambda planner: planner.evaluate(small().people, small().weeks),
         lambda planner: planner.score(small().people, small().weeks),

@@ -20,8 +20,9 @@ def test_index_and_gain_of_someone_seen_last_week_and_long_ago(rng, num_states):
     planner = small(num_states=num_states).planner
     features = some_features(rng, planner.encoder_.levels)
     states, gaps = rng.integers(-1, num_states, 50), rng.integers(0, 7, 50)
-    scores = score(planner.model_, planner.problem_, planner.call_gains_, features, states, gaps)
-    transitions = predict(planner.model_, features).astype(float)
+    chains = predict(planner.model_, features)
+    scores = score(chains, planner.problem_, planner.call_gains_, states, gaps)
+    transitions = chains.astype(float)
     indices = np.asarray(whittle_indices(transitions / transitions.sum(-1, keepdims=True), planner.problem_))
     gains, initial = planner.call_gains_, np.asarray(planner.problem_.initial)
     for person in range(50):
@@ -40,10 +41,9 @@ def test_a_person_has_the_same_digits_in_every_row(rng, user_precision, model, n
     one = some_features(rng, planner.encoder_.levels, 1)
     everyone = jax.tree.map(lambda leaf: np.repeat(np.asarray(leaf), BLOCK + 13, axis=0), one)
     scores = score(
-        planner.model_,
+        predict(planner.model_, everyone),
         planner.problem_,
         planner.call_gains_,
-        everyone,
         np.zeros(BLOCK + 13, int),
         np.full(BLOCK + 13, 3),
     )
@@ -54,11 +54,12 @@ def test_neighbours_change_no_digit(rng, user_precision):
     planner = small("medium").planner
     features = some_features(rng, planner.encoder_.levels, 3000)
     states, gaps = rng.integers(-1, 2, 3000), rng.integers(0, 7, 3000)
-    whole = score(planner.model_, planner.problem_, planner.call_gains_, features, states, gaps)
+    known = planner.problem_, planner.call_gains_
+    whole = score(predict(planner.model_, features), *known, states, gaps)
     order = rng.permutation(3000)[:1000]
     # Without those who were longest unseen the belief's loop ends earlier.
     order = order[gaps[order] < 4]
-    part = score(planner.model_, planner.problem_, planner.call_gains_, features[order], states[order], gaps[order])
+    part = score(predict(planner.model_, features[order]), *known, states[order], gaps[order])
     assert whole.index[order].tobytes() == part.index.tobytes()
     assert whole.gain[order].tobytes() == part.gain.tobytes()
     assert whole.gain_error[order].tobytes() == part.gain_error.tobytes()
@@ -69,7 +70,7 @@ def test_a_gap_of_years_settles(rng):
     features = some_features(rng, planner.encoder_.levels, 4)
     states = np.array([0, 1, 0, 1])
     far, farther = (
-        score(planner.model_, planner.problem_, planner.call_gains_, features, states, np.full(4, gap)).index
+        score(predict(planner.model_, features), planner.problem_, planner.call_gains_, states, np.full(4, gap)).index
         for gap in (500, 10**6)
     )
     np.testing.assert_allclose(far, farther, rtol=1e-6)

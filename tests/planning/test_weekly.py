@@ -64,6 +64,9 @@ def test_a_plan_keeps_to_the_programmes_rules(programme):
     calls = pl.read_csv(programme.parent / "call-list.csv", infer_schema=False)
     assert calls.columns == list(COLUMNS)
     assert calls["group"].value_counts()["count"].to_list() == [4, 4, 4]
+    # Sentences are of people's own weeks, not the same one for all.
+    assert calls["reason"].n_unique() > 6
+    assert calls["reason"].str.contains("if left alone").all()
     data = load_programme(programme)
     may = dict(zip(data.ids, data.exclusions.is_null(), strict=True))
     assert all(may[identity] for identity in calls["id"])
@@ -96,6 +99,11 @@ def test_json_holds_the_plan_and_its_manifest(programme):
     assert answer["summary"]["num_calls"] == len(answer["calls"]) == 12
     assert set(answer["inputs"]) == {"settings", "beneficiaries", "engagement", "interventions", "model"}
     manifest = Path(answer["manifest"]).read_text()
+    (probabilities,) = (programme.parent / "probabilities").iterdir()
+    assert probabilities.stem == Path(answer["manifest"]).stem
+    known = pl.read_csv(probabilities, infer_schema_length=None, schema_overrides={"id": pl.String})
+    assert set(known.filter(pl.col("list_probability") > 0)["id"]) >= {each["id"] for each in answer["calls"]}
+    assert known["list_probability"].sum() == pytest.approx(12)
     assert json.loads(manifest)["calls"] == answer["calls"] or len(json.loads(manifest)["calls"]) == 64
     assert not any(identity in manifest for identity in load_programme(programme).ids)
 
@@ -240,12 +248,13 @@ WRITER = """
 import os, random, signal, sys, time
 from pathlib import Path
 from types import SimpleNamespace
-from armwise.planning.manifest import find_manifest
+from armwise.planning.manifest import find_manifest, find_probabilities
 from armwise.planning.weekly import write_plan
 
 output = Path(sys.argv[1])
 lists = [b"first\\n" * 20_000, b"second\\n" * 30_000]
-plans = [SimpleNamespace(content=each, files=(), manifest=SimpleNamespace(to_json=lambda: "{}")) for each in lists]
+manifest, made = SimpleNamespace(to_json=lambda: "{}"), SimpleNamespace(probabilities_to_bytes=lambda: b"id")
+plans = [SimpleNamespace(content=each, files=(), manifest=manifest, plan=made) for each in lists]
 write_plan(plans[0], output)
 chance, seen = random.Random(0), set()
 for trial in range(60):
@@ -260,6 +269,7 @@ for trial in range(60):
     content = output.read_bytes()
     assert content in lists, len(content)
     assert find_manifest(output, content).read_bytes() == b"{}"
+    assert find_probabilities(output, content).read_bytes() == b"id"
     seen.add(content[:1])
 print(len(seen))
 """
@@ -281,7 +291,7 @@ def test_an_outage_stops_a_plan_unless_it_is_wanted(programme):
     assert not (programme.parent / "call-list.csv").exists()
     result = run("plan", programme, "--despite-outage", "--dry-run")
     assert result.exit_code == ExitCode.OK
-    assert "2 weeks ago" in result.stdout
+    assert result.stdout.count("not seen for 1 week, ") == 12
     assert "last week" not in result.stdout
 
 

@@ -26,6 +26,17 @@ SETTINGS = [
         kind="config-wrong-value",
         says="must be a section",
     ),
+    setting(
+        "unknown choice",
+        "[outage]",
+        '[choice]\nrule = "luck"\n[outage]',
+        "config-wrong-value",
+        '"lottery" or "best"',
+        None,
+    ),
+    setting("choice is a switch", "[outage]", "[choice]\nrule = true\n[outage]", "config-wrong-value", "lottery", None),
+    setting("lots for nothing", "[outage]", "[choice]\ncost = 0\n[outage]", "config-wrong-value", "between 0", None),
+    setting("choice of seeds", "[outage]", "[choice]\nseed = 3\n[outage]", "config-unknown-key", "rule", None),
     setting("no file", 'file = "engagement.csv"\n', "\n", "config-missing-key", "file =", None),
     setting(
         "no id", 'file = "engagement.csv"\nid = "id"', 'file = "engagement.csv"', "config-missing-key", "id =", None

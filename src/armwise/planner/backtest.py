@@ -1,10 +1,10 @@
 """How good a planner's lists would have been in past weeks, beside what a programme would do without it.
 
 For several past steps t, people are divided in two. A planner learns from one half, from the steps up to t alone, and
-lists whom to call in the other half in the steps after t. Its list is judged by what calls did
-(``evaluation.effects``) in the steps after the first t: an effect for each state, estimated from the half that the
-planner did not learn from, and a slope along the planner's own order. So a planner is credited with a choice only where
-people whom it ranks high did gain more from calls than others in the same state.
+lists whom to call in the other half in the steps after t, from what is known of them by then. Its list is judged by
+what calls did (``evaluation.effects``) in the steps after the first t: an effect for each state, estimated from the
+half that the planner did not learn from, and a slope along the planner's own order. So a planner is credited with a
+choice only where people whom it ranks high did gain more from calls than others in the same state.
 """
 
 import math

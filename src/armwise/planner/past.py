@@ -1,13 +1,15 @@
 """Who would have come first in past weeks, by each way to choose, from what was known then.
 
 People are divided in two. A planner learns from one half, from the steps up to an origin alone, and scores the other
-half in the steps from there to the next origin.
+half in the steps from there to the next origin, each time from their own weeks up to that step. A planner is handed
+only weeks that it may know: what comes later never leaves this file.
 """
 
 import itertools
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+import equinox as eqx
 import jax
 import numpy as np
 from jaxtyping import Float, Int
@@ -30,7 +32,7 @@ Scores = Float[np.ndarray, "people steps"]
 
 
 class Predictions(NamedTuple):
-    """What a planner says of people.
+    """What a planner says of people at one step.
 
     Attributes:
         transitions: each person's predicted chain, ``[people, states, 2, states]``.
@@ -41,8 +43,11 @@ class Predictions(NamedTuple):
     indices: Float[np.ndarray, "people states"]
 
 
-# Learns from some people's steps up to and including one, and predicts others.
-Fit = Callable[[Rows, int, Rows], Predictions]
+# Predicts the people to be judged from their own weeks so far. The last one is the step to plan in: its state is known,
+# and its action is still to be chosen.
+Predict = Callable[[Trajectories], Predictions]
+# Learns from some people, given by their rows and their weeks so far, how to predict others, given by their rows.
+Fit = Callable[[Rows, Trajectories, Rows], Predict]
 
 
 def choose_origins(history: Trajectories, num_origins: int) -> tuple[int, ...]:
@@ -99,29 +104,38 @@ def plan_past(
     advance: Callable[[], None] = lambda: None,
 ) -> Past:
     """Who would have come first at each step, by each way; nothing here looks at a later step than the one planned."""
+    # By NumPy, because JAX would compile a program for every number of people and steps.
+    history = jax.tree.map(np.asarray, history)
     shape = decisions.states.shape
     scores = {name: np.zeros(shape) for name in (*fits, "population index", "least likely to engage")}
     rows = {name: np.zeros((*shape, decisions.num_states)) for name in (*fits, *PREDICTED_BY)}
-    if_called = np.zeros((*shape, decisions.num_states))
+    past = Past(scores, rows, np.zeros((*shape, decisions.num_states)))
     bounds = (*origins, shape[1])
     for taught, judged in halves(history.num_arms, seed):
         for origin, end in itertools.pairwise(bounds):
             part = _Part(history, decisions, taught, judged, origin, end)
             for name, fit in fits.items():
-                predicted = fit(taught, origin, judged)
-                part.write(scores[name], part.pick(predicted.indices))
-                part.write(rows[name], part.pick(predicted.transitions[:, :, 0]))
-                if name == ARMWISE:
-                    expected = predicted.transitions[:, :, 0] @ np.asarray(problem.rewards)
-                    part.write(scores["least likely to engage"], -part.pick(expected))
-                    part.write(if_called, part.pick(predicted.transitions[:, :, 1]))
+                _predict_part(past, name, part, fit, np.asarray(problem.rewards))
                 advance()
             counts = part.counts()
             pooled = np.asarray(estimate_transitions(counts.sum(axis=0, keepdims=True) + 0.5), dtype=float)
             part.write(scores["population index"], part.pick(np.asarray(whittle_indices(pooled, problem))))
             part.write(rows["population"], part.pick(pooled[:, :, 0]))
             part.write(rows["own weeks"], part.own_rows(counts[:, :, 0]))
-    return Past({**scores, **simple_scores(decisions, np.asarray(problem.rewards, dtype=float))}, rows, if_called)
+    return past._replace(scores={**scores, **simple_scores(decisions, np.asarray(problem.rewards, dtype=float))})
+
+
+def _predict_part(past: Past, name: str, part: "_Part", fit: Fit, rewards: Float[np.ndarray, " states"]) -> None:
+    """Write down what a planner says of some people, step by step."""
+    predict = fit(part.taught, until(part.history, part.origin)[part.taught], part.judged)
+    for step in range(part.origin, part.end):
+        predicted, now = predict(known_at(part.history, step)[part.judged]), part._replace(origin=step, end=step + 1)
+        now.write(past.scores[name], now.pick(predicted.indices))
+        now.write(past.rows[name], now.pick(predicted.transitions[:, :, 0]))
+        if name == ARMWISE:
+            expected = predicted.transitions[:, :, 0] @ rewards
+            now.write(past.scores["least likely to engage"], -now.pick(expected))
+            now.write(past.if_called, now.pick(predicted.transitions[:, :, 1]))
 
 
 def halves(num_people: int, seed: int) -> tuple[tuple[Rows, Rows], tuple[Rows, Rows]]:
@@ -186,3 +200,10 @@ class _Part(NamedTuple):
 def until(history: Trajectories, last_step: int) -> Trajectories:
     """A history as it was known after a step."""
     return jax.tree.map(lambda part: part[:, : last_step + 1], history)
+
+
+def known_at(history: Trajectories, step: int) -> Trajectories:
+    """A history as it is known when calls are chosen in a step: its states, but not yet its actions."""
+    seen = until(history, step)
+    decided = np.arange(seen.num_steps) < step
+    return eqx.tree_at(lambda each: each.actions, seen, np.where(decided, np.asarray(seen.actions), 0))

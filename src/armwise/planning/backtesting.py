@@ -17,7 +17,7 @@ from armwise.planning.check import ProgrammeData, load_programme
 from armwise.planning.expected_time import expected_backtest_time
 from armwise.planning.groupings import group_labels
 from armwise.planning.programme import PathLike
-from armwise.planning.weekly import make_planner, table_of
+from armwise.planning.weekly import CHAINS, make_planner, table_of
 from armwise.rmab import Problem
 from armwise.training import TrainConfig
 from armwise.training.engine import progress_bar
@@ -36,7 +36,7 @@ def assess_programme(
     path: PathLike,
     *,
     seed: int = 0,
-    kind: str = "linear",
+    kind: str = CHAINS,
     despite_outage: bool = False,
     progress: bool | None = False,
     config: TrainConfig | None = None,
@@ -48,7 +48,7 @@ def assess_programme(
     Args:
         path: of ``programme.toml``.
         seed: divides the people, and draws the resamples for the intervals.
-        kind: of model.
+        kind: of model, as in ``fit_programme``.
         despite_outage: whether to go on if the last step was hardly observed.
         progress: whether to show a bar on stderr; None shows it on a terminal.
         config: how to train; by default as recommended.

@@ -2,21 +2,24 @@
 
 import io
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from armwise.errors import InvalidInputError
-from armwise.evaluation.gain import NUM_STEPS
-from armwise.planning.evidence import BOTH, HELPED, HURT, NOTHING_KNOWN, Evidence
+from armwise.planning.evidence import NOTHING_KNOWN, Evidence
+from armwise.planning.explanation import Explanation, explain
 from armwise.planning.files import spreadsheet_safe, without_hidden
 from armwise.planning.programme import PathLike
-from armwise.planning.rules import COOL_DOWN, FINISHED, MAX_CALLS, NEVER_CALL, NOT_ENROLLED, CallRules, why_not
+from armwise.planning.reasons import reasons, state_word
+from armwise.planning.rules import LOTTERY, CallRules
 from armwise.planning.workbook import to_workbook
 from armwise.text import counted
 from armwise.writing import write_file
+
+__all__ = ["COLUMNS", "Explanation", "Plan", "PlanSummary", "call_table", "state_word"]
 
 DIGITS = 4
 
@@ -59,41 +62,12 @@ class PlanSummary:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True)
-class Explanation:
-    """Why a person is or is not on the list.
-
-    Attributes:
-        id: the person's.
-        group: the person's; none if people have no groups.
-        rank: on the list, from 1; none if not on it.
-        state: last observed; none if never.
-        steps_since_observed: 1 if that was in the step before the planned one.
-        index: what decides the order; none if a rule excludes her.
-        expected_gain: what a call gains on average for people in the state she is probably in; none if a rule excludes
-            her, or if there were too few past calls to tell.
-        gain_low, gain_high: its 95 % interval.
-        reasons: in words, one sentence each.
-    """
-
-    id: str
-    group: str | None
-    rank: int | None
-    state: int | None
-    steps_since_observed: int | None
-    index: float | None
-    expected_gain: float | None
-    gain_low: float | None
-    gain_high: float | None
-    reasons: tuple[str, ...]
-
-    def __str__(self) -> str:
-        head = (
-            f"{self.id} is not on the list." if self.rank is None else f"{self.id} is number {self.rank} on the list."
-        )
-        return " ".join([head, *self.reasons])
-
-
+PROBABILITIES = {
+    "id": pl.String,
+    "call_probability": pl.Float64,
+    "lot_probability": pl.Float64,
+    "list_probability": pl.Float64,
+}
 # Looks a person up again: one row with where she stands, and index and gain if she may be called; none if unknown.
 Standing = Callable[[str], pl.DataFrame]
 
@@ -104,10 +78,16 @@ class Plan:
 
     Attributes:
         calls: a table, the best first: id, rank, group (where people have groups), state, index, expected_gain,
-            gain_low, gain_high, reason, evidence.
+            gain_low, gain_high, call_probability, reason, evidence.
         summary: in numbers.
         rules: that it keeps to.
         evidence: whether past calls helped, in a few words and in a sentence to read before the list.
+        call_probabilities: id and three probabilities of everyone who may be on the list; the most probable first.
+            ``call_probability`` is how often she belongs on the list, by the posterior draws. ``lot_probability`` is
+            her chance where lots decide between people whose expected indices hardly differ. ``list_probability`` is
+            the chance she had of being put on this list, which evaluation needs: the same by "lottery", 1 or 0 by
+            "best". All are 0 for everyone else who may be called.
+        num_draws: posterior draws that the probabilities are from.
     """
 
     calls: pl.DataFrame
@@ -115,6 +95,8 @@ class Plan:
     rules: CallRules
     _standing: Standing
     evidence: Evidence = NOTHING_KNOWN
+    call_probabilities: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=PROBABILITIES))
+    num_draws: int = 0
 
     def __len__(self) -> int:
         return self.calls.height
@@ -131,7 +113,42 @@ class Plan:
         person = self._standing(str(identity))
         if not person.height:
             raise InvalidInputError(f"There is no person with the id {str(identity)!r}. Check it; zeros count.")
-        return explain(person, self.calls, self.rules, self.evidence)
+        return explain(person, self.calls, self.rules, self.evidence, *self._probabilities_of(str(identity)))
+
+    def _probabilities_of(self, identity: str) -> tuple[float | None, float | None]:
+        """How often a person belongs on the list, and the chance she had of being put on it."""
+        if self.num_draws == 0:
+            return None, None
+        known = self.call_probabilities.filter(pl.col("id") == identity)
+        return known.select("call_probability", "list_probability").row(0) if known.height else (0.0, 0.0)
+
+    @property
+    def stability(self) -> float | None:
+        """How much of the list is on the best lists of the posterior draws, on average: other chains that fit the data.
+
+        None if there were no draws.
+        """
+        if self.num_draws < 2 or not self.calls.height:
+            return None
+        return float(self.calls["call_probability"].to_numpy().mean())
+
+    @property
+    def lots_sentence(self) -> str:
+        """How many places lots decided; empty where they decided none."""
+        chances = self.calls.select("id").join(self.call_probabilities, on="id", how="left")["list_probability"]
+        by_lot = int((chances < 1).sum())
+        if self.rules.choice != LOTTERY or not by_lot:
+            return ""
+        certain = len(self) - by_lot
+        return (
+            f"Of {counted(len(self), 'place')}, {certain:,} {'was' if certain == 1 else 'were'} certain and lots "
+            f"decided {by_lot:,}: calls to these people are worth almost the same. [choice] in programme.toml sets "
+            'this; rule = "best" draws no lots.'
+        )
+
+    def probabilities_to_bytes(self) -> bytes:
+        """``call_probabilities`` as a CSV file, to the last digit: what an evaluation of the calls needs later."""
+        return spreadsheet_safe(without_hidden(self.call_probabilities)).write_csv().encode()
 
     def to_bytes(self, suffix: str = ".csv") -> bytes:
         """The list as a file.
@@ -164,6 +181,7 @@ COLUMNS = (
     "expected_gain",
     "gain_low",
     "gain_high",
+    "call_probability",
     "reason",
     "evidence",
 )
@@ -172,126 +190,11 @@ COLUMNS = (
 def call_table(
     chosen: pl.DataFrame, rules: CallRules, num_states: int, evidence: Evidence, *, has_groups: bool
 ) -> pl.DataFrame:
-    """The chosen people, in order, as a list to work from."""
-    ranked = chosen.with_columns(rank=pl.int_range(1, pl.len() + 1), expected_gain=pl.col("gain"))
-    ranked = ranked.with_columns(reason=_reason(rules, num_states, evidence), evidence=pl.lit(evidence.name))
-    return ranked.select(name for name in COLUMNS if name != "group" or has_groups)
-
-
-def state_word(state: int | None, num_states: int) -> str:
-    """A state for people who make calls."""
-    if state is None:
-        return "never observed"
-    if num_states == 2:
-        return ("not engaged", "engaged")[state]
-    return f"in state {state} of 0 to {num_states - 1}"
-
-
-def _reason(rules: CallRules, num_states: int, evidence: Evidence) -> pl.Expr:
-    words = {state: state_word(state, num_states) for state in range(num_states)}
-    seen = pl.col("state").replace_strict(words, default=state_word(None, num_states), return_dtype=pl.String)
-    since, step = pl.col("since_observed"), rules.step_name
-    ago = pl.when(since == 1).then(pl.format("last {}", pl.lit(step))).otherwise(pl.format(f"{{}} {step}s ago", since))
-    when = pl.when(since.is_null()).then(seen).otherwise(pl.format("{} when last observed, {}", seen, ago))
-    return pl.format("{}; {}", when, _gain_words(step, evidence))
-
-
-def _gain_words(step: str, evidence: Evidence) -> pl.Expr:
-    """What calls gain, no more than is shown: past calls as a whole must show it, and so must the interval."""
-    low, high = pl.col("gain_low"), pl.col("gain_high")
-    gains = (low > 0) & pl.lit(evidence.name in (HELPED, BOTH))
-    harms = (high < 0) & pl.lit(evidence.name in (HURT, BOTH))
-    verb = pl.when(gains).then(pl.lit("gained")).when(harms).then(pl.lit("did harm:"))
-    numbers = [pl.col(name).cast(pl.Float64).round(2) + 0.0 for name in ("gain", "gain_low", "gain_high")]
-    said = pl.format(
-        f"past calls to people in such a state {{}} {{}} {step}s on average (95 %: {{}} to {{}})",
-        verb.otherwise(pl.lit("are not shown to gain:")),
-        *numbers,
+    """The chosen people, in order, as a list to work from; ``reasons`` says what is told of people's own weeks."""
+    ranked = chosen.with_columns(
+        reasons(chosen, rules, num_states, evidence),
+        rank=pl.int_range(1, pl.len() + 1),
+        expected_gain=pl.col("gain"),
+        evidence=pl.lit(evidence.name),
     )
-    unknown = pl.lit("too few past calls to tell what a call gains")
-    return pl.when(pl.col("gain").is_null()).then(unknown).otherwise(said)
-
-
-def explain(person: pl.DataFrame, calls: pl.DataFrame, rules: CallRules, evidence: Evidence) -> Explanation:
-    """The explanation of one person, given where she stands and the list."""
-    row = person.row(0, named=True)
-    on_list = calls.filter(pl.col("id") == row["id"])
-    excluded = [name for name, applies in why_not(rules).items() if person.select(applies).item()]
-    if on_list.height:
-        reasons = [_as_sentence(on_list["reason"][0])]
-    elif excluded:
-        reasons = [_exclusion(name, row, rules) for name in excluded]
-    else:
-        gain = person.select(_gain_words(rules.step_name, evidence)).item()
-        reasons = [_outranked(row, calls, rules), _as_sentence(gain)]
-    if not excluded:
-        reasons += _about_gains(row, rules.step_name, evidence)
-    return Explanation(
-        id=row["id"],
-        group=row["group"],
-        rank=on_list["rank"][0] if on_list.height else None,
-        state=row["state"],
-        steps_since_observed=row["since_observed"],
-        index=row.get("index"),
-        expected_gain=row.get("gain"),
-        gain_low=row.get("gain_low"),
-        gain_high=row.get("gain_high"),
-        reasons=tuple(reasons),
-    )
-
-
-def _as_sentence(words: str) -> str:
-    return f"{words[0].upper()}{words[1:]}."
-
-
-def _about_gains(row: dict[str, Any], step: str, evidence: Evidence) -> list[str]:
-    """What a gain is, and what past calls did where they were not simply of help."""
-    meaning = (
-        f"A gain is an average over people in the state that this person is probably in, in {step}s of engagement in "
-        f"the {NUM_STEPS} {step}s after one call, estimated from past calls; it is not known for this person alone."
-    )
-    told = [] if row["gain"] is None else [meaning]
-    return told if evidence.name == HELPED else [*told, evidence.sentence]
-
-
-def _exclusion(name: str, row: dict[str, Any], rules: CallRules) -> str:
-    def steps(number: int) -> str:
-        return f"{number} {rules.step_name}{'s' * (number != 1)}"
-
-    if name == FINISHED:
-        return "The person has finished the programme."
-    if name == NOT_ENROLLED:
-        return "The person is not enrolled yet."
-    if name == NEVER_CALL:
-        return f"The person is never to be called ({row['exclusion']})."
-    if name == COOL_DOWN:
-        when = f"{steps(row['since_call'])} before the planned one" if row["since_call"] else "in the planned one"
-        return f"The last call was {when}; the rule is to wait {steps(rules.cool_down)} after a call."
-    if name == MAX_CALLS:
-        so_far = f"{'has' if row['calls'] == 1 else 'have'} been {counted(row['calls'], 'call')} already"
-        return f"There {so_far}, and at most {counted(rules.max_calls or 0, 'call')} {_are(rules.max_calls)} allowed."
-    needed = f"{rules.min_observed} {_are(rules.min_observed)} needed"
-    return f"The person was observed in {steps(row['observed'])}, and {needed}."
-
-
-def _are(number: int | None) -> str:
-    return "is" if number == 1 else "are"
-
-
-def _outranked(row: dict[str, Any], calls: pl.DataFrame, rules: CallRules) -> str:
-    """Whose call is worth more: those of the group if its budget is used up, otherwise those of everyone."""
-    caps = dict(rules.group_budgets)
-    rivals, of_whom = calls, "the list"
-    if caps:
-        mine = calls.filter(pl.col("group") == row["group"])
-        if mine.height >= caps[row["group"]]:
-            rivals, of_whom = mine, f"the list for {row['group']}"
-    if not rivals.height:
-        return f"There is no budget for {of_whom.removeprefix('the list for ')}."
-    lowest = rivals["index"].to_numpy().min()
-    if row["index"] == lowest:
-        return f"The index, {row['index']:.4g}, equals the lowest on {of_whom}; a lot decided between equals."
-    return (
-        f"The index, {row['index']:.4g}, is below {lowest:.4g}, the lowest on {of_whom}: by the model's predictions "
-        f"the {counted(rivals.height, 'call')} there {_are(rivals.height)} worth more."
-    )
+    return ranked.select(name for name in COLUMNS if name in ranked.columns and (name != "group" or has_groups))

@@ -24,6 +24,22 @@ def expected_time(num_people: int, cohort_size: int, max_cohorts: int, kind: str
     )
 
 
+# Of chains, in the same way: to compile, and for each million of weeks of at most 100,000 people.
+_TO_COMPILE_CHAINS, _MILLION_WEEKS, _MOST_IN_CHAINS = 20.0, 35.0, 100_000
+
+
+def expected_chain_time(num_people: int, num_steps: int) -> str:
+    """A sentence on the processor time that learning people's chains will take.
+
+    Args:
+        num_people: to learn from; more than 100,000 are sampled.
+        num_steps: of their histories.
+    """
+    weeks = min(num_people, _MOST_IN_CHAINS) * num_steps / 1e6
+    typical = _in_words(_TO_COMPILE_CHAINS + _MILLION_WEEKS * weeks)
+    return f"Learning from {num_people:,} people: about {typical} of processor time, as measured on two cores."
+
+
 # Of a backtest: to start, for the programs of each loss, and for each thousand people: each fit, and judging.
 _START_BACKTEST, _EACH_LOSS, _EACH_FIT, _JUDGING = 12.0, 5.0, 0.2, 1.3
 # refit_cheaply learns from 10,000 people at most, which is half of these.
@@ -37,11 +53,11 @@ def expected_backtest_time(num_people: int, num_fits: int, num_losses: int, kind
         num_people: in the programme; half of them are learned from at a time.
         num_fits: how often planners learn.
         num_losses: that they learn by.
-        kind: of model; only "linear" was measured.
+        kind: of model; only "chains" and "linear" were measured.
     """
     fits = _EACH_FIT * num_fits * min(num_people, _MOST_IN_FITS) / 1000
     seconds = _START_BACKTEST + _EACH_LOSS * num_losses + fits + _JUDGING * num_people / 1000
-    larger = "" if kind == "linear" else f" A model of kind {kind} takes longer."
+    larger = "" if kind in ("chains", "linear") else f" A model of kind {kind} takes longer."
     return (
         f"Backtest: learning {num_fits} times from the early steps of half of {num_people:,} people, and judging on "
         f"the later steps of the others. About {_in_words(seconds)} of processor time, as measured on two "

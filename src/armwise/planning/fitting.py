@@ -1,4 +1,4 @@
-"""From people and their history to a model: encode, count, estimate, divide into cohorts, train."""
+"""From people and their history to a correction of their chains, by a loss: divide into cohorts, train."""
 
 import dataclasses
 from typing import Any, NamedTuple
@@ -7,150 +7,34 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import polars as pl
 from jaxtyping import PRNGKeyArray
 
 from armwise.data import (
     Cohorts,
-    Encoder,
     Features,
     SplitNumbers,
-    Trajectories,
     estimate_transitions,
     first_state_shares,
     partition,
     split_numbers,
     transition_counts,
 )
-from armwise.data.long_table import COLUMNS
 from armwise.errors import InvalidInputError
+from armwise.evaluation import priority_decision_quality
 from armwise.losses import Loss
 from armwise.models import Linear, MultiLayerPerceptron, average_models
+from armwise.models.corrections import Correction, num_history, silent
 from armwise.planning.cohort_shape import FEWEST_COHORTS, cohort_shape
-from armwise.planning.frames import LABELS, as_frame, as_series, as_text_ids, check_distinct
-from armwise.rmab import Problem
+from armwise.planning.examples import Examples, check_calls
+from armwise.rmab import Problem, whittle_indices
 from armwise.training import RECOMMENDED_CONFIG, History, TrainConfig, recommended_loss, train, train_recommended
 from armwise.training.recipe import train_averaged
 
 # Random splits on which the recipe tries its settings and whose models it averages: more are better and take longer.
 RECIPE_SPLITS = 5
-# Indices and policies of more states than this fit in no memory.
-MOST_STATES = 1000
+# Simulated runs of each cohort by which the recipe's correction is compared with the posterior alone.
+JUDGED_RUNS = 100
 MODELS = {"linear": None, "medium": (64, 2), "large": (500, 4)}
-
-
-class Examples(NamedTuple):
-    """People to learn from, in the order of their ids; without ids, rows are numbered, which tells nobody apart.
-
-    ``order`` is the row of the table that each of them comes from.
-    """
-
-    ids: pl.Series
-    frame: pl.DataFrame
-    trajectories: Trajectories
-    order: np.ndarray
-    has_ids: bool = True
-
-
-def read_examples(features: Any, trajectories: Any, ids: Any, id_column: Any, num_states: Any = None) -> Examples:
-    """People with their history, in the order of their ids, so that the order of rows cannot matter.
-
-    Args:
-        features: a table with one row per person.
-        trajectories: ``Trajectories`` in the order of the table's rows, or a long table with the columns id, step,
-            state and action.
-        ids: of the people, the name of a column or values; by default the table's column ``id_column`` if it has one,
-            else the row numbers.
-        id_column: the name of the column of ids.
-        num_states: by default as many as the history shows.
-    """
-    frame = as_frame("features", features, [_check_name(id_column)])
-    names = _ids(frame, ids, id_column)
-    frame = frame.drop(ids if isinstance(ids, str) else id_column, LABELS, strict=False)
-    if not frame.height:
-        raise InvalidInputError(
-            "features has no rows, or no column besides the ids. Check the file or the filter that it comes from."
-        )
-    if isinstance(trajectories, Trajectories):
-        history = _in_rows(trajectories, frame.height)
-        _check_states(history)
-    elif names is None:
-        raise InvalidInputError(
-            f"features has no column {id_column!r}, so that nobody can be found in the history. Add the column, or say "
-            "with ids which one it is; or give the history as Trajectories, row i the person of row i."
-        )
-    else:
-        check_distinct(names)
-        history = _from_long_table(trajectories, names, id_column, num_states)
-    # Rows without ids are numbered with leading zeros, so that their order as text is that of the rows.
-    known = pl.Series("id", np.arange(frame.height)).cast(pl.String).str.zfill(10) if names is None else names
-    check_distinct(known)
-    order = known.arg_sort()
-    history = jax.tree.map(lambda leaf: leaf[order.to_numpy()], history)
-    return Examples(known.gather(order), frame[order], history, order.to_numpy(), has_ids=names is not None)
-
-
-def _check_name(id_column: Any) -> str:
-    if not isinstance(id_column, str):
-        raise InvalidInputError(f"id_column must be the name of a column, not {id_column!r}.")
-    return id_column
-
-
-def _ids(frame: pl.DataFrame, ids: Any, id_column: str) -> pl.Series | None:
-    """The ids of the rows; none if the table does not have any."""
-    if ids is not None and not isinstance(ids, str):
-        return as_text_ids(as_series("ids", ids, frame.height))
-    if isinstance(ids, str) and ids not in frame.columns:
-        raise InvalidInputError(f"The table has no column {ids!r}. Correct its name.")
-    name = next((name for name in (ids or id_column, LABELS) if name in frame.columns), None)
-    return None if name is None else as_text_ids(frame[name])
-
-
-def _in_rows(trajectories: Trajectories, num_people: int) -> Trajectories:
-    if trajectories.num_arms != num_people:
-        raise InvalidInputError(
-            f"features has {num_people} people and trajectories {trajectories.num_arms}. Row i of both must be "
-            "the same person; or give trajectories as a table with ids."
-        )
-    return trajectories
-
-
-def _from_long_table(table: Any, ids: pl.Series, id_column: str, num_states: Any) -> Trajectories:
-    """The trajectories of these people, in their order; someone without rows was never observed."""
-    long = as_frame("trajectories", table, [id_column, *COLUMNS])
-    name = id_column if id_column in long.columns else "id"
-    absent = [each for each in (name, *COLUMNS[1:]) if each not in long.columns]
-    if absent:
-        present = ", ".join(map(repr, long.columns)) or "none"
-        raise InvalidInputError(
-            f"trajectories has no column {', '.join(map(repr, absent))}, but {present}. It needs the columns "
-            f"{', '.join((name, *COLUMNS[1:]))}, one row for each person and step observed."
-        )
-    long = long.select(as_text_ids(long[name]).alias("id"), *COLUMNS[1:])
-    strangers = long["id"].filter(~long["id"].is_in(ids.implode()))
-    if len(strangers):
-        raise InvalidInputError(
-            f"trajectories has rows of id {strangers[0]!r}, whom features does not know. Add the person there, or "
-            "leave these rows out."
-        )
-    history, _ = Trajectories.from_table(long.to_dict(), num_states, ids=ids.to_numpy())
-    _check_states(history)
-    return history
-
-
-def _check_states(history: Trajectories) -> None:
-    """Refuse numbers of states or steps that nothing can be learned from, before arrays of that size are made."""
-    if history.num_states > MOST_STATES:
-        raise InvalidInputError(
-            f"trajectories has state {history.num_states - 1}, and at most {MOST_STATES} states can be learned. Number "
-            "the states 0, 1, 2, …, or merge some."
-        )
-    observed = np.asarray(history.observed)
-    if not (observed[:, 1:] & observed[:, :-1]).any():
-        raise InvalidInputError(
-            "Nobody in trajectories was observed in two steps in a row, so that there is no transition to learn from. "
-            "Number the steps one by one (week 0, 1, 2, …); dates and days are not steps."
-        )
 
 
 class Material(NamedTuple):
@@ -171,21 +55,20 @@ def make_material(
     max_cohorts: int,
     seed: int,
     others: np.ndarray | None = None,
+    chains: np.ndarray | None = None,
 ) -> Material:
     """Random cohorts of the people, each with its share of the budget, and the problem that they pose.
 
-    ``others`` are transitions of further people, ``[states, actions, states]``, who belong to the same pool.
+    ``others`` are transitions of further people, ``[states, actions, states]``, who belong to the same pool. ``chains``
+    are taken for the people's true ones; by default those estimated from counts are.
     """
     counts = np.asarray(transition_counts(examples.trajectories))
     # To the pool, the others are one more person.
     everyone = counts if others is None else np.concatenate([counts, others[None]])
-    if not everyone[:, :, 1].any():
-        raise InvalidInputError(
-            "Nobody in trajectories was called in a step after which they were observed: action 1 was never seen, and "
-            "nothing can be learned of what calls achieve. Add the calls that were made."
-        )
+    check_calls(everyone)
     everyone = np.concatenate([everyone, _calls_not_tried(everyone.sum(axis=0))[None]])
-    transitions = np.asarray(estimate_transitions(everyone, prior_strength))[: len(counts)]
+    estimated = np.asarray(estimate_transitions(everyone, prior_strength))[: len(counts)]
+    transitions = estimated if chains is None else chains
     shape = cohort_shape(len(examples.ids), budget_share, cohort_size, max_cohorts)
     people = partition(seed, features, transitions, counts, shape.size, shape.budget)
     initial = first_state_shares(examples.trajectories)
@@ -232,7 +115,11 @@ def fit_model(
     """
     cohorts, problem, _ = material
     held_out = min(cohorts.num_cohorts - 1, max(1, round(validation_share * cohorts.num_cohorts)))
-    sizes = (cohorts.num_cohorts - held_out, held_out, 0)
+    # The recipe compares what it learned with the posterior alone, on cohorts that taught and chose nothing.
+    # A refit of the recipe's splits learns from the same cohorts.
+    by_recipe = loss is None or (num_splits or 1) > 1
+    judged = held_out if by_recipe and cohorts.num_cohorts > 2 * held_out else 0
+    sizes = (cohorts.num_cohorts - held_out - judged, held_out, judged)
     number = (RECIPE_SPLITS if loss is None else 1) if num_splits is None else num_splits
     splits = [split_numbers(cohorts.num_cohorts, seed + each, *sizes) for each in range(number)]
     key = jax.random.key(seed)
@@ -271,7 +158,7 @@ def _fit_by_loss(
 ) -> Fitted:
     """One run; by the recipe's loss at its middle weight if there is no one to choose a weight by."""
     first, order = jax.random.split(key)
-    model = make_model(kind, first, cohorts.features, cohorts.true_transitions.shape[-1])
+    model = make_correction(kind, first, cohorts.features, cohorts.true_transitions.shape[-1])
     loss = recommended_loss() if loss is None else loss
     trained = train(order, cohorts, loss, model, config, problem=problem, validation=validation, progress=progress)
     return Fitted(trained.model, loss, config, trained.history, trained.best_epoch)
@@ -293,7 +180,7 @@ def _fit_averaged(
     options: dict[str, Any] = {"splits": splits, "problem": problem, "progress": progress}
 
     def model(key: PRNGKeyArray) -> Any:
-        return make_model(kind, key, cohorts.features, cohorts.true_transitions.shape[-1])
+        return make_correction(kind, key, cohorts.features, cohorts.true_transitions.shape[-1])
 
     if loss is None:
         chosen = train_recommended(key, cohorts, model, settings, **options)
@@ -307,7 +194,49 @@ def _fit_averaged(
     first = chosen.members[0]
     history = jax.tree.map(lambda values: values[first], chosen.runs.history)
     best_epoch = int(chosen.runs.best_epoch[first])
-    return Fitted(average_models(members), chosen.loss, chosen.config, history, best_epoch)
+    average = Correction(average_models([member.network for member in members]), members[0].num_history)
+    tried = [splits[chosen.runs.setting.split[run]].test for run in chosen.members]
+    if loss is None and not helps(key, members, [cohorts[numbers] for numbers in tried], problem):
+        average = unsaid(average)
+    return Fitted(average, chosen.loss, chosen.config, history, best_epoch)
+
+
+def helps(key: PRNGKeyArray, corrections: list[Correction], cohorts: list[Cohorts], problem: Problem) -> bool:
+    """Whether corrections lead to better calls than the posterior alone, by more than a standard error over cohorts.
+
+    Args:
+        key: of the simulated luck, the same for both.
+        corrections: one of each split.
+        cohorts: of each split, those that neither taught nor chose it.
+        problem: rewards, discount and first states.
+    """
+    leads = [
+        _returns(key, each, own, problem) - _returns(key, unsaid(each), own, problem)
+        for each, own in zip(corrections, cohorts, strict=True)
+        if own.num_cohorts
+    ]
+    lead = np.concatenate(leads) if leads else np.zeros(1)
+    return len(lead) > 1 and bool(lead.mean() > lead.std(ddof=1) / len(lead) ** 0.5)
+
+
+def unsaid(correction: Correction) -> Correction:
+    """The correction that leaves the posterior as it is."""
+    return jax.tree.map(lambda leaf: jnp.zeros_like(leaf) if eqx.is_inexact_array(leaf) else leaf, correction)
+
+
+def _returns(key: PRNGKeyArray, correction: Correction, cohorts: Cohorts, problem: Problem) -> np.ndarray:
+    """What calls by the corrected chains earn in each cohort, its chains taken for the truth."""
+    predicted = jax.vmap(correction)(cohorts.features)
+    indices = jax.vmap(lambda cohort: whittle_indices(cohort, problem))(predicted)
+    quality = priority_decision_quality(key, indices, cohorts.true_transitions, problem, cohorts.budget, JUDGED_RUNS)
+    return np.asarray(quality.achieved)
+
+
+def make_correction(kind: Any, key: Any, features: Features, num_states: int) -> Correction:
+    """A correction that says nothing yet, with a network of a kind; the features are those of ``known_chains``."""
+    size = num_history(num_states)
+    history = eqx.tree_at(lambda each: each.numeric, features, features.numeric[..., :size])
+    return Correction(silent(make_model(kind, key, history, num_states)), size)
 
 
 def make_model(kind: Any, key: Any, features: Features, num_states: int) -> Any:
@@ -328,6 +257,8 @@ def neutralise(model: Any, features: Features) -> Any:
     Otherwise they would stay at their random start, and whoever has a value that is new, or missing for the first
     time, would be called or not by chance.
     """
+    if isinstance(model, Correction):
+        return eqx.tree_at(lambda each: each.network, model, neutralise(model.network, features))
     if not isinstance(model, Linear | MultiLayerPerceptron) or not features.levels:
         return model
     table = np.asarray(model.layer.table)
@@ -340,9 +271,3 @@ def neutralise(model: Any, features: Features) -> Any:
         columns.append(np.where(taught[:, None] > 0, rows, average[None]))
     filled = jnp.asarray(np.concatenate(columns), dtype=table.dtype)
     return eqx.tree_at(lambda model: model.layer.table, model, filled)
-
-
-def data_hash_parts(examples: Examples, encoder: Encoder) -> tuple[Any, ...]:
-    """What the fingerprint of the data learned from is made of: codes and history, no ids."""
-    codes = np.asarray(encoder.transform(examples.frame).features.codes)
-    return codes, examples.trajectories

@@ -3,9 +3,12 @@
 import dataclasses
 import hashlib
 import json
+from collections import Counter
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import polars as pl
 
 from armwise.errors import InvalidInputError
 from armwise.planning.call_list import Plan
@@ -14,7 +17,7 @@ from armwise.planning.inputs import Input
 from armwise.reading import read_file
 
 FORMAT, VERSION = "armwise-plan", 1
-FOLDER = "manifests"
+FOLDER, PROBABILITIES_FOLDER = "manifests", "probabilities"
 # What can change a digit of a plan, beside armwise itself.
 LIBRARIES = ("jax", "numpy", "polars", "xlsxwriter")
 
@@ -30,6 +33,9 @@ class Manifest:
         planned_step: in words.
         calls: the SHA-256 of the list.
         summary: the plan in numbers.
+        choice: how people were chosen: the rule, what lots may cost, the number of posterior draws, how many people
+            have a probability; of the people on the list, how many have each call probability and each chance of
+            having been put on it; and the SHA-256 of the table of probabilities.
     """
 
     inputs: dict[str, Input]
@@ -38,6 +44,7 @@ class Manifest:
     planned_step: str
     calls: str
     summary: dict[str, Any]
+    choice: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     def to_json(self) -> str:
         """The manifest as a page of JSON; the same plan gives the same bytes."""
@@ -74,12 +81,37 @@ def make_manifest(inputs: dict[str, Input], plan: Plan, content: bytes, seed: in
     """The manifest of a plan whose list has this content."""
     versions = {name: version(name) for name in ("armwise", *LIBRARIES)}
     summary = dataclasses.asdict(plan.summary)
-    return Manifest(inputs, versions, seed, planned_step, hashlib.sha256(content).hexdigest(), summary)
+    list_hash = hashlib.sha256(content).hexdigest()
+    return Manifest(inputs, versions, seed, planned_step, list_hash, summary, _describe_choice(plan))
+
+
+def _describe_choice(plan: Plan) -> dict[str, Any]:
+    """How people were chosen, without anybody's id."""
+    listed = plan.call_probabilities.filter(pl.col("id").is_in(plan.calls["id"].implode()))
+    return {
+        "rule": plan.rules.choice,
+        "lottery_cost": plan.rules.lottery_cost,
+        "draws": plan.num_draws,
+        "candidates": plan.call_probabilities.height,
+        "call_probabilities": _count(listed["call_probability"]),
+        "list_probabilities": _count(listed["list_probability"]),
+        "probabilities": hashlib.sha256(plan.probabilities_to_bytes()).hexdigest(),
+    }
+
+
+def _count(values: pl.Series) -> dict[str, int]:
+    """How often each value occurs, the largest first."""
+    return {str(value): number for value, number in sorted(Counter(values.to_list()).items(), reverse=True)}
 
 
 def find_manifest(output: Path, content: bytes) -> Path:
     """Where the manifest of a list is: beside it, named by what is in the list."""
     return output.parent / FOLDER / f"{hashlib.sha256(content).hexdigest()[:16]}.json"
+
+
+def find_probabilities(output: Path, content: bytes) -> Path:
+    """Where the probabilities of a list are: beside it, under the list's own hash, for as long as anyone may ask."""
+    return output.parent / PROBABILITIES_FOLDER / f"{hashlib.sha256(content).hexdigest()[:16]}.csv"
 
 
 def compare(output: Path, content: bytes, again: bytes, now: Manifest) -> Verification:
@@ -98,11 +130,21 @@ def compare(output: Path, content: bytes, again: bytes, now: Manifest) -> Verifi
     if then.get(("calls",)) != hashlib.sha256(content).hexdigest():
         return Verification((Check(output.name, False, f"{path.name} is the manifest of another list"),))
     checks = [Check(output.name, True, "as armwise wrote it"), *_compare_entries(then, _entries(expected) or {})]
+    checks += _compare_probabilities(find_probabilities(output, content), now)
     same = content == again
     checks.append(Check("planned again", same, "the same list" if same else "another list"))
     whole = found == expected
     checks.append(Check(path.name, whole, "made again, the same" if whole else "not the same when it is made again"))
     return Verification(tuple(checks))
+
+
+def _compare_probabilities(path: Path, now: Manifest) -> list[Check]:
+    """Whether the table of probabilities is unchanged; one that is gone can be made again."""
+    found = _read(path)
+    if found is None:
+        return []
+    holds = hashlib.sha256(found).hexdigest() == now.choice.get("probabilities")
+    return [Check(f"{path.parent.name}/{path.name}", holds, "unchanged" if holds else "not as planned again")]
 
 
 # A manifest's entries by their place, as in ("summary", "excluded", "called recently").

@@ -1,58 +1,55 @@
 """OutreachPlanner: learn from a programme's history, then say whom to call, in scikit-learn's verbs."""
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from armwise.data import Encoded, Encoder
-from armwise.data.checks import check_not_negative, check_share
-from armwise.data.encoding import choose_columns
-from armwise.errors import InvalidInputError, NotFittedError
-from armwise.evaluation.effects import check_groups, check_labels
-from armwise.evaluation.resampling import NUM_RESAMPLES
-from armwise.evaluation.simple_rules import RULES_OF_THUMB
-from armwise.losses import Loss
-from armwise.planner import Backtest, estimate_call_gains, run_backtest
-from armwise.planner.past import ARMWISE, NUM_ORIGINS, PREDICTED_BY
+from armwise.data import Encoder
+from armwise.errors import InvalidInputError
+from armwise.models.chains import PersonPosterior
+from armwise.planner.posterior_draws import NUM_DRAWS, draw_chains
 from armwise.planning.call_list import Plan
-from armwise.planning.fitting import Examples, Material, data_hash_parts, fit_model, make_material, read_examples
+from armwise.planning.examples import read_examples
 from armwise.planning.frames import as_frame
-from armwise.planning.judging import Evaluation, judge
-from armwise.planning.making import Learned, Planning
-from armwise.planning.overlap import hash_people, refuse_overlap, refuse_same_table
-from armwise.planning.parameters import Parameters
-from armwise.planning.personal import refuse_personal
+from armwise.planning.judged import JudgedPlanner
+from armwise.planning.learning import learn, seed_of
+from armwise.planning.making import Learned, Planning, make_rules
 from armwise.planning.planner_file import SavedPlanner, read_content, read_planner, write_planner
 from armwise.planning.population import Population
 from armwise.planning.programme import PathLike
-from armwise.planning.refitting import fit_in_the_past
-from armwise.planning.rules import CallRules
-from armwise.planning.scoring import predict, predict_indices
-from armwise.rmab import Problem
+from armwise.planning.scoring import index_chains, infer
+from armwise.planning.ties import tie_breaks
 from armwise.rmab.checks import check_count
-from armwise.training import SavedModel, TrainConfig
-from armwise.training.checkpoint import fingerprint
+from armwise.training import SavedModel
 
 
-class OutreachPlanner(Parameters):
+class OutreachPlanner(JudgedPlanner):
     """Learns, from who people are and how they engaged, whom a call helps; and writes the week's call list.
+
+    By default it learns how people of the programme differ, and infers each person's own chain from her own weeks
+    (``armwise.models.chains``). With a loss, or a model, it also trains a network of features and history that corrects
+    these chains, as far as the paper's losses say that calls get better by it (``armwise.models.corrections``).
 
     Tables may be of Polars, pandas or Arrow, mappings of columns, lists of records, or arrays. Ids are text or whole
     numbers, in the column ``id_column`` or, in pandas, in the index. What is known of people is encoded as levels
     learned in ``fit``: words by themselves, numbers by quantiles; a missing value is a level of its own, and a value
-    that was not there to learn from counts as missing (and in the plan's ``summary.unseen``). A level that no one
-    taught has the weights of the average person.
+    that was not there to learn from counts as missing (and in the plan's ``summary.unseen``).
+
+    A history is a long table with the columns id, step, state and action and one row for each person and step
+    observed; or ``Trajectories``, row i the person of row i. It may span 1,040 steps at most.
 
     The constructor takes anything, as scikit-learn asks; ``fit`` refuses what cannot be right.
 
     Args:
-        loss: a ``Loss`` to learn by; by default the recommended recipe (``armwise.train_recommended``).
+        loss: a ``Loss`` to train a correction of people's chains by; by default there is none.
         model: "linear", "medium" or "large" (the paper's three sizes), or a function of a key, features and the
-            number of states that returns a model.
-        config: a ``TrainConfig``; by default the recommended settings. The recipe tries its own learning rates.
+            number of states that returns a model. With a loss, linear by default. With a model and without a loss,
+            the recommended recipe chooses the loss (``armwise.train_recommended``).
+        config: a ``TrainConfig`` of losses; by default the recommended settings. The recipe tries its own learning
+            rates. Chains have no such settings.
         discount: weight of next week's engagement relative to this week's, in [0, 1).
-        prior_strength: how many observations the pool of all people is worth in the estimate of one person's chain.
+        prior_strength: with a loss and in ``evaluate``, how many observations the pool of all people is worth in the
+            estimate of one person's chain.
         cohort_size: about so many people share a budget in training; more, where one call takes more at this share.
         budget_share: calls per step and person, in training and evaluation, above 0; cohorts keep to it exactly, up to
             the rounding of their size to whole people.
@@ -67,30 +64,28 @@ class OutreachPlanner(Parameters):
         random_state: a whole number below 2³²: the same gives the same model and the same plan.
 
     Attributes:
-        encoder_, model_, problem_: what was learned.
-        loss_, config_: by what and how; what the recipe chose, unless they were given.
-        history_: losses by epoch, of the recipe's first model; not kept by ``save``.
+        encoder_, model_, problem_: what was learned; by default the model is a ``ChainModel``.
+        loss_, config_, history_: by what and how a correction was trained, and its losses by epoch, which ``save``
+            does not keep; all None by default.
         pool_: how often everyone together made each transition, ``[states, 2, states]``.
         call_gains_: what one call gains in each state by what past calls did, with its error (``armwise.planner``).
-        metrics_: how many people it learned from, the epoch that was kept, and its losses, of the recipe's first model.
+        metrics_: how many people, transitions and calls it learned from; of a loss, the epoch kept and its losses.
 
     Example:
         >>> rng = np.random.default_rng(0)
         >>> people = {"id": np.arange(60), "phone": np.where(rng.random(60) < 0.5, "own", "shared")}
         >>> weeks = {"id": np.repeat(np.arange(60), 6), "step": np.tile(np.arange(6), 60)}
         >>> weeks |= {"state": rng.integers(0, 2, 360), "action": rng.integers(0, 2, 360)}
-        >>> planner = OutreachPlanner(config=TrainConfig(num_epochs=2), cohort_size=12).fit(people, weeks)
-        >>> plan = planner.plan(people, states=rng.integers(0, 2, 60), budget=3)
-        >>> plan.calls.columns, len(plan)
-        (['id', 'rank', 'state', 'index', 'expected_gain', 'gain_low', 'gain_high', 'reason', 'evidence'], 3)
-        >>> plan.explain(plan.calls["id"][0]).rank
-        1
+        >>> planner = OutreachPlanner().fit(people, weeks)
+        >>> plan = planner.plan(people, weeks, budget=3)
+        >>> len(plan), plan.explain(plan.calls["id"][0]).rank
+        (3, 1)
     """
 
     def __init__(
         self,
         loss: Any = None,
-        model: Any = "linear",
+        model: Any = None,
         config: Any = None,
         *,
         discount: Any = 0.9,
@@ -113,16 +108,13 @@ class OutreachPlanner(Parameters):
         self.categorical, self.numeric, self.id_column = categorical, numeric, id_column
         self.random_state = random_state
 
-    def fit(
-        self, features: Any, trajectories: Any, *, ids: Any = None, progress: bool | None = False
-    ) -> "OutreachPlanner":
+    def fit(self, people: Any, history: Any, *, ids: Any = None, progress: bool | None = False) -> "OutreachPlanner":
         """Learn. Neither the order of rows nor of columns named changes anything.
 
         Args:
-            features: a table, one row per person, as the class says; all columns but the id are features, unless
-                ``categorical`` and ``numeric`` name them.
-            trajectories: the history: a long table with the columns id, step, state, action and one row for each
-                person and step observed; or ``Trajectories``, row i the person of row i.
+            people: a table, one row per person, as the class says; all columns but the id are features, unless
+                ``categorical`` and ``numeric`` name them. It may have no features: then weeks alone tell people apart.
+            history: everyone's weeks, as the class says. An id that people does not have is an error.
             ids: the people's, if the table has no column of them: values, or the name of a column.
             progress: whether to show a bar on stderr; None shows it on a terminal.
 
@@ -130,52 +122,57 @@ class OutreachPlanner(Parameters):
             InvalidInputError: if something in the tables or parameters cannot be right; also for a column in which most
                 people have a value that nobody else has, such as names, because the model would keep it.
         """
-        return self._learn(features, trajectories, ids, progress)
-
-    def _learn(
-        self, features: Any, trajectories: Any, ids: Any, progress: bool | None, num_splits: int | None = None
-    ) -> "OutreachPlanner":
-        """What ``fit`` does, on a number of splits."""
-        self._check_parameters()
-        examples = read_examples(features, trajectories, ids, self.id_column, self.num_states)
-        if num_splits is None:
-            # A half of the people, in a backtest, has more values that nobody else has.
-            self._refuse_personal(examples)
-        self.encoder_ = Encoder.fit(examples.frame, self.categorical, self.numeric, self.num_bins)
-        material = self._material(examples)
-        share = check_share("validation_share", self.validation_share)
-        trained = fit_model(material, self.loss, self.model, self.config, share, self._seed(), progress, num_splits)
-        self.model_, self.problem_ = trained.model, material.problem
-        self.loss_, self.config_ = trained.loss, trained.config
-        self.history_, self.pool_ = trained.history, material.pool
-        self.metrics_ = {
-            "num_people": float(len(examples.ids)),
-            "best_epoch": float(trained.best_epoch),
-            "train_loss": float(trained.history.train_loss[trained.best_epoch - 1]),
-            "validation_loss": float(trained.history.validation_loss[trained.best_epoch - 1]),
-        }
-        self.data_ = fingerprint(*data_hash_parts(examples, self.encoder_))
-        self._learned_from = hash_people(examples.ids) if examples.has_ids else None
-        if num_splits is None:
-            # The many refits of a backtest predict only, and this takes seconds.
-            self.call_gains_ = estimate_call_gains(examples.trajectories, material.problem.rewards, self._seed())
+        learn(self, read_examples(people, history, ids, self.id_column, self.num_states), progress)
         return self
 
-    def predict_transitions(self, features: Any) -> np.ndarray:
-        """The predicted chain of each person, ``[people, states, 2, states]``."""
-        return predict(self._fitted().model_, self._encode(features).features)
+    def predict_transitions(self, people: Any, history: Any = None, *, ids: Any = None) -> np.ndarray:
+        """The chain of each person from here on, ``[people, states, 2, states]``: its mean, given what is known of her.
 
-    def whittle_indices(self, features: Any) -> np.ndarray:
+        Args:
+            people: with the columns learned from.
+            history: their weeks so far; of people without any, the chain is that of newcomers with their features.
+            ids: as in ``fit``.
+        """
+        return self._infer(people, history, ids)[0]
+
+    def sample_transitions(
+        self, people: Any, history: Any = None, *, num_samples: Any = NUM_DRAWS, seed: Any = 0, ids: Any = None
+    ) -> np.ndarray:
+        """Chains that each person may have, given what is known, ``[samples, people, states, 2, states]``.
+
+        A person's samples depend on her id (or row number) and the seed, not on who else is in the table.
+
+        Args:
+            people: as in ``predict_transitions``.
+            history: as in ``predict_transitions``.
+            num_samples: how many.
+            seed: the same gives the same samples.
+            ids: as in ``fit``.
+        """
+        number = check_count("num_samples", num_samples, minimum=1)
+        start = check_count("seed", seed, minimum=0, maximum=2**32 - 1)
+        _, posterior, known = self._infer(people, history, ids)
+        if posterior is None:
+            raise InvalidInputError(
+                "A planner that learned by a loss has one chain for each person, and none to draw from. Leave out loss "
+                "and model to learn what is known of each person."
+            )
+        return draw_chains(posterior, tie_breaks(known.all_ids().to_list(), start, "sample"), number)
+
+    def whittle_indices(self, people: Any, history: Any = None, *, ids: Any = None) -> np.ndarray:
         """The index of each state of each person, ``[people, states]``: the price at which a call is not worth it."""
-        return predict_indices(self._fitted().model_, self.problem_, self._encode(features).features)
+        chains = self.predict_transitions(people, history, ids=ids)
+        return index_chains(chains, self.problem_)
 
     def plan(
         self,
-        features: Any,
-        states: Any,
-        budget: Any,
+        people: Any,
+        history: Any = None,
+        budget: Any = None,
         *,
+        rules: Any = None,
         ids: Any = None,
+        states: Any = None,
         steps_since_observed: Any = None,
         num_observed: Any = None,
         num_calls: Any = None,
@@ -183,28 +180,35 @@ class OutreachPlanner(Parameters):
         groups: Any = None,
         exclusions: Any = None,
         group_budgets: Any = None,
-        cool_down: Any = 0,
+        cool_down: Any = None,
         max_calls: Any = None,
-        min_observed: Any = 1,
-        step_name: Any = "week",
+        min_observed: Any = None,
+        step_name: Any = None,
+        planned_step: Any = None,
         batch_size: Any = None,
     ) -> Plan:
-        """Whom to call in the next step: the highest indices within the budgets, equal ones by lot.
+        """Whom to call in the step after the history: the highest indices within the budgets, or lots among the best.
 
-        What is known of each person beside the features is given as values in the order of rows, or as the name of a
-        column. A pandas column must have the index of ``features``. ``features`` may also be the path of a Parquet
-        file, which is then read a part at a time; columns are then given by name.
+        The history tells each person's chain and where she stands: last state, steps since it was observed, steps
+        observed, calls, steps since the last call. Rows of people who are not planned for, because they have left,
+        count for nothing. A person without rows is new, and her chain is that of newcomers with her features. What the
+        history does not tell is given as values in the order of rows, or as the name of a column; it overrides what
+        the history says. A pandas column must have the index of ``people``. ``people`` may also be the path of a
+        Parquet file, which is then read a part at a time; columns are then given by name.
 
-        A person last seen some steps ago is in each state with the probability that her predicted chain, left alone,
-        gives it; index and gain are averages over that. One never seen (which ``min_observed=0`` allows) is taken to
-        be as people are when first seen. The index, which orders the list, comes from the predicted chains. The gain
-        and its interval come from what past calls did to people in each state (``call_gains_``).
+        A person last seen some steps ago is in each state with the probability that her chain, left alone, gives it;
+        index and gain are averages over that. One never seen (which ``min_observed=0`` allows) is taken to be as
+        people are when first seen. The index, which orders the list, comes from the chains. The gain and its interval
+        come from what past calls did to people in each state (``call_gains_``).
 
         Args:
-            features: the people, with the columns learned from.
-            states: last observed; null, NaN or −1 if none ever was.
+            people: with the columns learned from.
+            history: their weeks up to the step before the planned one, as the class says; none if only the columns
+                below are known. Then everyone's chain is that of newcomers.
             budget: at most so many calls.
+            rules: ``CallRules``, instead of the arguments from ``group_budgets`` to ``step_name``.
             ids: by default the column ``id_column`` or, in pandas, the index; else the row numbers.
+            states: last observed; null, NaN or −1 if none ever was.
             steps_since_observed: 1 (the default) if the state is that of the step before the planned one.
             num_observed: in how many steps the person was observed; by default 1 where there is a state.
             num_calls: calls so far; by default none.
@@ -213,150 +217,33 @@ class OutreachPlanner(Parameters):
             exclusions: why a person is never called, null for those who may be; or booleans. Numbers and empty text
                 are refused.
             group_budgets: a mapping: at most so many calls in each group, together with the budget.
-            cool_down: steps after a call in which the person is not called again.
+            cool_down: steps after a call in which the person is not called again; by default 0.
             max_calls: that a person gets at most.
-            min_observed: steps in which a person must have been observed.
-            step_name: what a step is called in reasons.
+            min_observed: steps in which a person must have been observed; by default 1, and 0 if there are neither a
+                history nor states.
+            step_name: what a step is called in reasons; by default a week.
+            planned_step: a number or text. Lots differ from step to step; by default the number after the last step.
             batch_size: rows at a time; changes memory and time only.
         """
         self._complete()
-        rules = CallRules.make(budget, group_budgets, cool_down, max_calls, min_observed, step_name)
-        if rules.group_budgets and groups is None:
+        if min_observed is None and rules is None and history is None and states is None:
+            min_observed = 0
+        given = {"cool_down": cool_down, "max_calls": max_calls, "min_observed": min_observed, "step_name": step_name}
+        kept = make_rules(budget, rules, {"group_budgets": group_budgets, **given})
+        if kept.group_budgets and groups is None:
             raise InvalidInputError("group_budgets needs groups: say who belongs to which.")
-        people = Population.make(
-            features,
-            self.id_column,
-            self.problem_.num_states,
-            id=ids,
-            state=states,
-            since_observed=steps_since_observed,
-            observed=num_observed,
-            calls=num_calls,
-            since_call=steps_since_call,
-            group=groups,
-            exclusion=exclusions,
-        )
+        roster = {"state": states, "since_observed": steps_since_observed, "observed": num_observed}
+        calls = {"calls": num_calls, "since_call": steps_since_call, "group": groups, "exclusion": exclusions}
+        known = Population.make(people, self.id_column, self.problem_.num_states, history, id=ids, **roster, **calls)
         size = None if batch_size is None else check_count("batch_size", batch_size, minimum=1)
         learned = Learned(self.encoder_, self.model_, self.problem_, self.call_gains_)
-        return Planning(learned, rules, self._seed()).plan(people, size)
-
-    def evaluate(
-        self, features: Any, trajectories: Any, *, ids: Any = None, num_trajectories: Any = 1000
-    ) -> Evaluation:
-        """The paper's way to judge: calls are simulated on chains estimated from a history and taken for the truth.
-
-        Do not judge a programme by it; ``backtest`` does that. Each person's chain is estimated from few of her own
-        steps and from the pool of all people, those of ``fit`` included. So most of quality 1 is luck in these few
-        steps, which no planner can know: where calls do nothing, the gain is above 0 all the same. It compares losses
-        as the paper does, and is what ``score`` gives to scikit-learn.
-
-        The people must be others than those of ``fit``, with whom the comparison would flatter:
-        ids that ``fit`` saw are refused. A planner that was loaded, or fitted without ids, can only tell the very same
-        table.
-
-        Args:
-            features: as in ``fit``.
-            trajectories: as in ``fit``.
-            ids: as in ``fit``.
-            num_trajectories: simulated runs of each cohort.
-        """
-        self._fitted()
-        runs, states = check_count("num_trajectories", num_trajectories, minimum=1), self.problem_.num_states
-        examples = read_examples(features, trajectories, ids, self.id_column, states)
-        self._refuse_those_learned_from(examples)
-        material = self._material(examples, self.pool_)
-        return judge(self.model_, material, self._seed(), runs)
-
-    def score(self, features: Any, trajectories: Any, *, ids: Any = None, num_trajectories: Any = 1000) -> float:
-        """The quality of this planner's calls for these people: 0 is that of no calls, 1 that of the best ones.
-
-        It is what ``evaluate`` says of "armwise" (joint decision quality), as one number, so that scikit-learn can
-        choose parameters by it. For its splits, row i of ``trajectories`` must be the person of row i.
-
-        Args:
-            features: as in ``fit``; people whom ``fit`` has not seen.
-            trajectories: as in ``fit``.
-            ids: as in ``fit``.
-            num_trajectories: simulated runs of each cohort.
-
-        Example:
-            ``docs/planning.md`` has one with ``GridSearchCV``.
-
-            >>> from armwise.data import Trajectories
-            >>> from armwise.losses import MeanSquaredError
-            >>> rng = np.random.default_rng(0)
-            >>> weeks = {"id": np.repeat(np.arange(60), 6), "step": np.tile(np.arange(6), 60)}
-            >>> weeks |= {"state": rng.integers(0, 2, 360), "action": rng.integers(0, 2, 360)}
-            >>> history, _ = Trajectories.from_table(weeks)
-            >>> phones = rng.integers(0, 2, (60, 1))
-            >>> planner = OutreachPlanner(MeanSquaredError(), config=TrainConfig(num_epochs=2), cohort_size=5)
-            >>> planner = planner.fit(phones[:40], history[:40])
-            >>> type(planner.score(phones[40:], history[40:], num_trajectories=10))
-            <class 'float'>
-        """
-        evaluation = self.evaluate(features, trajectories, ids=ids, num_trajectories=num_trajectories)
-        return next(each.quality for each in evaluation.policies if each.policy == "armwise")
-
-    def backtest(
-        self,
-        features: Any,
-        trajectories: Any,
-        *,
-        ids: Any = None,
-        groups: Any = None,
-        losses: Any = None,
-        num_origins: Any = NUM_ORIGINS,
-        num_resamples: Any = NUM_RESAMPLES,
-        advance: Callable[[], None] = lambda: None,
-    ) -> Backtest:
-        """How good lists made in this way would have been in past weeks, for people and weeks not learned from.
-
-        For several past steps t, a copy of this planner learns from half of the people, from the steps up to t, and
-        lists whom to call among the others in the steps after t. The copies learn by one run each
-        (``refit_cheaply``), by this planner's loss or, without one, by the recommended loss, and not by the whole
-        recipe, which would take too long. This planner need not be fitted and is not changed.
-
-        Args:
-            features: as in ``fit``.
-            trajectories: as in ``fit``.
-            ids: as in ``fit``.
-            groups: a mapping from names to labels of the people, in the order of rows of ``features``: effects of calls
-                are estimated by group.
-            losses: a mapping from names to other losses to learn by; each is judged beside this planner.
-            num_origins: past steps to plan from.
-            num_resamples: of people, for the intervals.
-            advance: called after each of the ``2 × (1 + losses) × origins`` fits, for a progress bar.
-        """
-        self._check_parameters()
-        examples = read_examples(features, trajectories, ids, self.id_column, self.num_states)
-        self._refuse_personal(examples)
-        rows = examples.order
-        if not isinstance(losses or {}, Mapping):
-            raise InvalidInputError(f"losses must be a mapping from names to losses, not {losses!r:.60}.")
-        taken = {ARMWISE, *RULES_OF_THUMB, *PREDICTED_BY} & set(losses or {})
-        if taken:
-            raise InvalidInputError(f"losses has the name of another way: {', '.join(sorted(taken))}. Rename it.")
-        ways = {ARMWISE: self.loss, **(losses or {})}
-        return run_backtest(
-            examples.trajectories,
-            Problem(discount=self.discount, num_states=examples.trajectories.num_states),
-            {name: fit_in_the_past(self, examples, loss) for name, loss in ways.items()},
-            budget_share=check_share("budget_share", self.budget_share),
-            groups={name: check_labels(name, each, len(rows))[rows] for name, each in check_groups(groups).items()},
-            num_origins=check_count("num_origins", num_origins, minimum=1),
-            num_resamples=check_count("num_resamples", num_resamples, minimum=2),
-            seed=self._seed(),
-            advance=advance,
-        )
-
-    def _refuse_personal(self, examples: Examples) -> None:
-        refuse_personal(examples.frame, *choose_columns(examples.frame, self.categorical, self.numeric))
+        return Planning(learned, kept, seed_of(self), known.planned_step(planned_step)).plan(known, size)
 
     def save(self, path: PathLike) -> None:
         """Write everything learned to one file, whole or not at all; it holds levels and weights, nobody's data."""
         self._complete()
         learned = (self.model_, self.problem_, self.loss_, self.config_)
-        saved = SavedModel(*learned, self.encoder_.to_dict(), self.data_, self.metrics_)
+        saved: Any = SavedModel(*learned, self.encoder_.to_dict(), self.data_, self.metrics_)  # type: ignore[arg-type]
         write_planner(path, SavedPlanner(self.get_params(), saved, self.pool_, self.call_gains_))
 
     @classmethod
@@ -382,48 +269,10 @@ class OutreachPlanner(Parameters):
         planner.metrics_, planner.pool_, planner.call_gains_ = dict(saved.metrics), pool, gains
         return planner
 
-    def _material(self, examples: Examples, others: np.ndarray | None = None) -> Material:
-        return make_material(
-            examples,
-            self.encoder_.transform(examples.frame).features,
-            self.discount,
-            check_not_negative("prior_strength", self.prior_strength),
-            check_count("cohort_size", self.cohort_size, minimum=1),
-            check_share("budget_share", self.budget_share),
-            check_count("max_cohorts", self.max_cohorts, minimum=1),
-            self._seed(),
-            others,
-        )
-
-    def _refuse_those_learned_from(self, examples: Examples) -> None:
-        learned_from = getattr(self, "_learned_from", None)
-        if learned_from is not None and examples.has_ids:
-            refuse_overlap(learned_from, hash_people(examples.ids))
-        else:
-            refuse_same_table(self.data_, fingerprint(*data_hash_parts(examples, self.encoder_)))
-
-    def _seed(self) -> int:
-        return check_count("random_state", self.random_state, minimum=0, maximum=2**32 - 1)
-
-    def _check_parameters(self) -> None:
-        for name, kind in (("loss", Loss), ("config", TrainConfig)):
-            value = getattr(self, name)
-            if value is not None and not isinstance(value, kind):
-                raise InvalidInputError(f"{name} must be an armwise.{kind.__name__} or None, not {value!r}.")
-
-    def _encode(self, features: Any) -> Encoded:
-        return self.encoder_.transform(as_frame("features", features))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """What scikit-learn's ``check_is_fitted`` asks."""
-        return hasattr(self, "model_")
-
-    def _fitted(self) -> "OutreachPlanner":
-        if not self.__sklearn_is_fitted__():
-            raise NotFittedError("This planner has learned nothing yet. Call fit, or load one that was saved.")
-        return self
-
-    def _complete(self) -> None:
-        """Refuse planners that cannot say what a call gains."""
-        if not hasattr(self._fitted(), "call_gains_"):
-            raise NotFittedError("This planner was refitted to predict only. Call fit to plan with it or to save it.")
+    def _infer(self, people: Any, history: Any, ids: Any) -> tuple[np.ndarray, PersonPosterior | None, Population]:
+        """The chains of people, what they come from, and the people."""
+        self._fitted()
+        frame = as_frame("people", people, [self.id_column])
+        known = Population.make(frame, self.id_column, self.problem_.num_states, history, id=ids)
+        weeks = None if history is None else known.all_weeks()
+        return *infer(self.model_, self.encoder_.transform(frame).features, weeks), known

@@ -15,7 +15,10 @@ from armwise.data.checks import check_not_negative, check_share
 from armwise.errors import InvalidInputError
 from armwise.losses import Loss
 from armwise.models import Ensemble
+from armwise.models.chains import ChainModel
+from armwise.models.corrections import CorrectedChains, Correction, num_history
 from armwise.planner import CallGains
+from armwise.planner.chain_file import check_chains, pack_chains, unpack_chains
 from armwise.planning.gains_page import gains_from_json, gains_to_json
 from armwise.planning.programme import PathLike
 from armwise.rmab.problem import Problem
@@ -28,6 +31,8 @@ from armwise.writing import write_file
 
 FORMAT, VERSION = "armwise-planner", 2
 PAGE = "planner.json"
+# In front of the names of the parts of the chains that a network corrects.
+CORRECTED = "corrected-"
 
 
 class SavedPlanner(NamedTuple):
@@ -44,13 +49,31 @@ def write_planner(path: PathLike, planner: SavedPlanner) -> None:
     page = {"format": FORMAT, "version": VERSION, "parameters": _to_json(planner.parameters)}
     page["pool"] = planner.pool.tolist()
     page["gains"] = gains_to_json(planner.gains)
-    parts = {PAGE: (json.dumps(page, indent=2, ensure_ascii=False) + "\n").encode(), **pack_model(planner.saved)}
+    parts = {PAGE: (json.dumps(page, indent=2, ensure_ascii=False) + "\n").encode(), **_pack(planner.saved)}
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name, content in parts.items():
             # Without a date of its own, so that time is not part of the bytes.
             archive.writestr(zipfile.ZipInfo(name), content)
     write_file(path, stream.getvalue())
+
+
+def _pack(saved: SavedModel) -> dict[str, bytes]:
+    """The parts of a model: of chains, and of the network that corrects them, if there is one."""
+    if isinstance(saved.model, ChainModel):
+        return pack_chains(saved)
+    chains = pack_chains(saved._replace(model=saved.model.chains))
+    network = pack_model(saved._replace(model=saved.model.correction.network))
+    return {**network, **{CORRECTED + name: content for name, content in chains.items()}}
+
+
+def _unpack(parts: dict[str, bytes]) -> SavedModel:
+    if CORRECTED + MODEL not in parts:
+        return unpack_chains(parts)
+    with naming(CORRECTED + MODEL):
+        chains = unpack_chains({name: parts[CORRECTED + name] for name in (MODEL, WEIGHTS)}).model
+    saved = unpack_model(parts, "")
+    return saved._replace(model=CorrectedChains(chains, Correction(saved.model, num_history(chains.num_states))))
 
 
 def read_content(path: PathLike) -> bytes:
@@ -76,10 +99,10 @@ def read_planner(content: bytes, path: PathLike) -> SavedPlanner:
 
 def _parse(content: bytes) -> SavedPlanner:
     parts = read_parts(content, "The file")
-    if set(parts) != {PAGE, MODEL, WEIGHTS}:
+    if set(parts) - {CORRECTED + MODEL, CORRECTED + WEIGHTS} != {PAGE, MODEL, WEIGHTS} or len(parts) == 4:
         raise InvalidInputError(f"It holds {shown(', '.join(parts)) or 'nothing'}, not {PAGE}, {MODEL} and {WEIGHTS}.")
     page = _page(parts[PAGE])
-    saved = unpack_model(parts, "")
+    saved = _unpack(parts)
     with naming(PAGE):
         states = saved.problem.num_states
         pool, gains = _pool(page["pool"], states), gains_from_json(page["gains"], states)
@@ -116,17 +139,27 @@ def _pool(page: Any, states: int) -> np.ndarray:
 def _check_fits(saved: SavedModel) -> None:
     """Refuse parts that do not belong together, or weights that are no numbers: plans would fail, or be wrong."""
     encoder, problem = Encoder.from_dict(saved.features), saved.problem
-    model = saved.model.members if isinstance(saved.model, Ensemble) else saved.model
-    states, levels, numeric = problem.num_states, model.layer.levels, model.layer.weights.shape[-2]
-    if levels != encoder.levels or numeric:
-        raise InvalidInputError(f"the model is for {numeric} numbers and levels {shown(levels)}, its columns are not.")
-    if (model.num_states, model.num_actions) != (states, 2) or not _is_shared(problem):
-        raise InvalidInputError(f"the model is for {model.num_states} states, and the problem is another.")
-    if not all(np.isfinite(np.asarray(leaf)).all() for leaf in jax.tree.leaves(saved.model)):
-        raise InvalidInputError("some weights are not finite numbers.")
+    if not _is_shared(problem):
+        raise InvalidInputError("the problem is not one that all people share.")
+    corrected = isinstance(saved.model, CorrectedChains)
+    check_chains(saved.model.chains if corrected else saved.model, problem.num_states, encoder.levels)
+    if corrected:
+        _check_network(saved.model.correction.network, problem.num_states, encoder.levels)
     people = saved.metrics.get("num_people")
     if people is None or not 1 <= people < 2**63 or people % 1:
         raise InvalidInputError(f"metrics must say how many people were learned from, not {shown(people)}.")
+
+
+def _check_network(network: Any, num_states: int, levels: tuple[int, ...]) -> None:
+    model = network.members if isinstance(network, Ensemble) else network
+    numeric = model.layer.weights.shape[-2]
+    if model.layer.levels != levels or numeric != num_history(num_states):
+        known = shown(model.layer.levels)
+        raise InvalidInputError(f"the model is for {numeric} numbers and levels {known}, its columns are not.")
+    if (model.num_states, model.num_actions) != (num_states, 2):
+        raise InvalidInputError(f"the model is for {model.num_states} states, and the problem is another.")
+    if not all(np.isfinite(np.asarray(leaf)).all() for leaf in jax.tree.leaves(network)):
+        raise InvalidInputError("some weights are not finite numbers.")
 
 
 def _is_shared(problem: Problem) -> bool:
@@ -167,9 +200,10 @@ def _check_parameters(page: dict[str, Any]) -> None:
     for name in ("budget_share", "validation_share", "discount"):
         check_share(name, page.get(name, 0.0))
     check_not_negative("prior_strength", page.get("prior_strength", 0.0))
-    for name in ("model", "id_column"):
-        if not isinstance(page.get(name, ""), str):
-            raise InvalidInputError(f"{name} must be text, not {shown(page[name])}.")
+    if not isinstance(page["model"], str | None):
+        raise InvalidInputError(f"model must be text or nothing, not {shown(page['model'])}.")
+    if not isinstance(page.get("id_column", ""), str):
+        raise InvalidInputError(f"id_column must be text, not {shown(page['id_column'])}.")
     for name in ("categorical", "numeric"):
         names = page.get(name)
         if names is not None and not (isinstance(names, list) and all(isinstance(each, str) for each in names)):

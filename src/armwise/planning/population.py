@@ -1,20 +1,30 @@
-"""Where people stand before a plan: one row each, in columns of fixed names, taken from a table or from arrays."""
+"""Where people stand before a plan: one row each, in columns of fixed names, from a table, arrays and a history."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from armwise.data import Trajectories
 from armwise.errors import InvalidInputError
+from armwise.planner.people_history import PeopleHistory
 from armwise.planning.frames import LABELS, as_frame, as_series, as_text_ids, check_same_labels, is_path
+from armwise.planning.weeks import read_history
+from armwise.rmab.checks import check_count
 
 # Arrays given beside a table travel in it under names that no column of a programme has.
 PREFIX = "armwise:"
 WHOLE = ("state", "since_observed", "observed", "calls", "since_call")
 WORDS = ("group", "exclusion")
+# What only a history tells; nothing of people without weeks.
+FROM_WEEKS = {"own_weeks": "observed", "engaged_weeks": "engaged", "streak": "streak", "answered": "answered"}
+# The number of a person's row in the whole table, while parts of the table travel.
+ROW = PREFIX + "row"
+# The ids of people who have none.
+NUMBERED = PREFIX + "number"
 # Rows of a Parquet file in memory at a time.
 ROWS_AT_A_TIME = 2**16
 MOST_PIECES = 1000
@@ -28,19 +38,37 @@ class Population:
         source: the table, or the file.
         columns: for "id" and those of ``WHOLE`` and ``WORDS`` that are known, the column that holds it.
         num_states: how many states there are.
+        history: their weeks; none if nothing is known of them but the columns.
     """
 
     source: pl.DataFrame | Path
     columns: Mapping[str, str] = field(default_factory=dict)
     num_states: int = 2
+    history: PeopleHistory | None = None
 
     @classmethod
-    def make(cls, table: Any, id_column: str, num_states: int, **given: Any) -> "Population":
-        """From what a caller gave: a table or a path, and for each column its name or, beside a table, its values."""
+    def make(cls, table: Any, id_column: str, num_states: int, history: Any = None, **given: Any) -> "Population":
+        """From what a caller gave.
+
+        Args:
+            table: the people, a table or the path of a Parquet file.
+            id_column: the column of ids, where there is one.
+            num_states: how many states there are.
+            history: a long table, or ``Trajectories`` in the order of rows; or none.
+            given: for each column of the roster its name or, beside a table, its values.
+        """
         given = {name: value for name, value in given.items() if value is not None}
         if is_path(table):
-            return cls._of_file(Path(table), {"id": id_column, **given}, num_states)
-        frame = as_frame("features", table, [id_column])
+            people = cls._of_file(Path(table), {"id": id_column, **given}, num_states)
+        else:
+            people = cls._of_table(table, id_column, given, num_states)
+        if history is None:
+            return people
+        return people._with(read_history(history, id_column, num_states, people._named()))
+
+    @classmethod
+    def _of_table(cls, table: Any, id_column: str, given: dict[str, Any], num_states: int) -> "Population":
+        frame = as_frame("people", table, [id_column])
         own = next((name for name in (id_column, LABELS) if name in frame.columns), None)
         columns = {} if own is None or "id" in given else {"id": own}
         for name, value in given.items():
@@ -51,8 +79,8 @@ class Population:
                 columns[name] = PREFIX + name
                 frame = frame.with_columns(as_series(ARGUMENTS[name], value, frame.height).alias(PREFIX + name))
         if "id" not in columns:
-            columns["id"] = PREFIX + "id"
-            frame = frame.with_columns(pl.Series(PREFIX + "id", np.arange(frame.height)))
+            columns["id"] = NUMBERED
+            frame = frame.with_columns(pl.Series(NUMBERED, np.arange(frame.height)))
         _check_columns(columns, frame.columns, "The table")
         # Slices of a table that was put together row by row are slow: 300,000 rows took 117 s, in one piece 0.8 s.
         whole = frame.rechunk() if frame.n_chunks() > MOST_PIECES else frame
@@ -66,6 +94,40 @@ class Population:
         _check_columns(columns, _names(path), str(path))
         return cls(path, columns, num_states)
 
+    def all_ids(self) -> pl.Series:
+        """Everyone's ids as text, in the order of rows; of people without ids, the numbers of their rows."""
+        if isinstance(self.source, Path):
+            return as_text_ids(_collect(_scan(self.source).select(self.columns["id"]), self.source).to_series())
+        return as_text_ids(self.source[self.columns["id"]])
+
+    def _named(self) -> pl.Series | None:
+        """The ids, to name people in messages; none for a file, which is not read whole."""
+        has_none = isinstance(self.source, Path) or self.columns["id"] == NUMBERED
+        return None if has_none else self.all_ids()
+
+    def planned_step(self, given: Any) -> int | str:
+        """Which step is planned: what was said, or the one after the history; 0 if there is none."""
+        if given is None:
+            return 0 if self.history is None else self.history.next_step
+        if not isinstance(given, str):
+            return check_count("planned_step", given, minimum=0)
+        return given
+
+    def _with(self, history: PeopleHistory) -> "Population":
+        if history.ids is None and len(history) != self._height():
+            raise InvalidInputError(
+                f"people has {self._height()} rows and history {len(history)}. Row i of both must be the same person; "
+                "or give the history as a table with ids."
+            )
+        if history.ids is not None and self.columns["id"] == NUMBERED:
+            raise InvalidInputError(NO_IDS)
+        return replace(self, history=history)
+
+    def _height(self) -> int:
+        if isinstance(self.source, pl.DataFrame):
+            return self.source.height
+        return int(_scan(self.source).select(pl.len()).collect().item())
+
     def batches(self, features: Iterable[str], size: int | None = None) -> Iterator[pl.DataFrame]:
         """The table a part at a time; the size of a part changes nothing but memory and time.
 
@@ -75,30 +137,54 @@ class Population:
         """
         rows = size or ROWS_AT_A_TIME
         if isinstance(self.source, pl.DataFrame):
-            yield from self.source.iter_slices(rows)
+            for start, part in enumerate(self.source.iter_slices(rows)):
+                yield part.with_row_index(ROW, offset=start * rows)
             return
         present = _names(self.source)
         needed = {*features, *self.columns.values()}
         scan = _scan(self.source).select(name for name in present if name in needed)
-        for start in range(0, scan.select(pl.len()).collect().item(), rows):
-            yield _collect(scan.slice(start, rows), self.source)
+        for start in range(0, self._height(), rows):
+            yield _collect(scan.slice(start, rows), self.source).with_row_index(ROW, offset=start)
 
     def find(self, identity: str) -> pl.DataFrame:
         """The rows of one person, none if there is no such person."""
         mine = pl.col(self.columns["id"]).cast(pl.String) == identity
         if isinstance(self.source, pl.DataFrame):
-            return self.source.filter(mine)
-        return _collect(_scan(self.source).filter(mine), self.source)
+            return self.source.with_row_index(ROW).filter(mine)
+        return _collect(_scan(self.source).with_row_index(ROW).filter(mine), self.source)
+
+    def all_weeks(self) -> Trajectories | None:
+        """Everyone's weeks, in the order of rows; none if there is no history."""
+        ids = self.all_ids()
+        return None if self.history is None else self.history.take(self.history.find(ids, np.arange(len(ids))))
+
+    def weeks(self, roster: pl.DataFrame) -> Trajectories | None:
+        """The weeks of people in a roster; none if there is no history."""
+        return None if self.history is None else self.history.take(roster["row"].to_numpy())
+
+    def refuse_strangers(self) -> None:
+        """Refuse a history with rows of which none belongs to anyone here; ids may be written in another way."""
+        if self.history is None or self.history.ids is None or not len(self.history):
+            return
+        raise InvalidInputError(
+            f"No row of the history belongs to anyone in people: the history has ids such as {self.history.ids[0]!r}, "
+            f"people such as {self.all_ids()[0]!r}. Write ids alike in both."
+        )
 
     def roster(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Where the people of a part of the table stand: id, ``WHOLE`` and ``WORDS``, checked.
+        """Where the people of a part of the table stand: id, ``WHOLE``, ``WORDS`` and ``FROM_WEEKS``, checked.
 
-        The state is null if none was ever observed. Without a column, everyone was observed in the step before this
-        one, or in some one step; was never called; has no group; is not excluded.
+        A column that was given overrides what the history says. The state is null if none was ever observed. Without
+        a column and a history, everyone was observed in the step before this one, or in some one step; was never
+        called; has no group; is not excluded. ``row`` is the person's in the history.
         """
         ids = as_text_ids(frame[self.columns["id"]]).alias("id")
-        whole = [self._whole(frame, name) for name in WHOLE]
-        roster = pl.DataFrame([ids, *whole, *(self._words(frame, name) for name in WORDS)])
+        row = np.full(frame.height, -1) if self.history is None else self.history.find(ids, frame[ROW].to_numpy())
+        stands = None if self.history is None else self.history.standing(row)
+        whole = [self._whole(frame, name, stands) for name in WHOLE]
+        own = [_from_weeks(name, stands, frame.height) for name in FROM_WEEKS]
+        words = [self._words(frame, name) for name in WORDS]
+        roster = pl.DataFrame([ids, *whole, *words, *own, pl.Series("row", row, dtype=pl.Int64)])
         _check_state(roster, self.num_states)
         seen = pl.col("state").is_not_null()
         return roster.with_columns(
@@ -107,8 +193,10 @@ class Population:
             calls=pl.col("calls").fill_null(0),
         )
 
-    def _whole(self, frame: pl.DataFrame, name: str) -> pl.Series:
+    def _whole(self, frame: pl.DataFrame, name: str, stands: pl.DataFrame | None) -> pl.Series:
         """A column of whole numbers; what is negative stands for never and becomes null."""
+        if name not in self.columns and stands is not None:
+            return stands[name]
         if name not in self.columns:
             return pl.Series(name, [None], dtype=pl.Int32).new_from_index(0, frame.height)
         column = frame[self.columns[name]]
@@ -135,6 +223,10 @@ class Population:
         return column.cast(pl.String).alias(name)
 
 
+NO_IDS = (
+    "people has no column of ids, so that nobody can be found in the history. Add the column, or say with ids which "
+    "one it is; or give the history as Trajectories, row i the person of row i."
+)
 ARGUMENTS = {
     "id": "ids",
     "state": "states",
@@ -145,6 +237,12 @@ ARGUMENTS = {
     "group": "groups",
     "exclusion": "exclusions",
 }
+
+
+def _from_weeks(name: str, stands: pl.DataFrame | None, height: int) -> pl.Series:
+    if stands is None:
+        return pl.Series(name, np.zeros(height, np.int32))
+    return stands[FROM_WEEKS[name]].fill_null(0).alias(name)
 
 
 def _reasons(column: pl.Series) -> pl.Series:

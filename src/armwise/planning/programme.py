@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
+from armwise.planning.rules import CHOICES, LOTTERY_COST
+
 PathLike = str | os.PathLike[str]
 TEXT_FILES = (".csv", ".tsv", ".txt")
 
@@ -170,7 +172,10 @@ class Outage:
 
 @dataclass(frozen=True)
 class ProgrammeSettings:
-    """A checked ``programme.toml``. Its note is what readers of the report must know first."""
+    """A checked ``programme.toml``. Its note is what readers of the report must know first.
+
+    ``choice`` and ``lottery_cost`` say how people are chosen, as in ``CallRules``.
+    """
 
     name: str
     path: Path
@@ -182,6 +187,8 @@ class ProgrammeSettings:
     rules: Rules
     outage: Outage
     note: str | None = None
+    choice: str = CHOICES[0]
+    lottery_cost: float = LOTTERY_COST
 
     @property
     def files(self) -> dict[str, Path]:

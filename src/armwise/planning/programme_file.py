@@ -23,6 +23,7 @@ from armwise.planning.programme import (
     Source,
     Time,
 )
+from armwise.planning.rules import CHOICES, LOTTERY_COST
 from armwise.planning.settings import Section
 from armwise.reading import read_file
 
@@ -46,6 +47,7 @@ class Draft(NamedTuple):
     rules: Rules
     outage: Outage
     note: str | None
+    choice: tuple[str, float]
 
 
 def read_programme(path: PathLike) -> ProgrammeSettings:
@@ -67,7 +69,8 @@ def complete(draft: Draft) -> ProgrammeSettings | None:
         return None
     tables = draft.beneficiaries, draft.engagement, draft.interventions
     budget, rules, outage = draft.budget, draft.rules, draft.outage
-    return ProgrammeSettings(draft.name, draft.path, draft.time, *tables, budget, rules, outage, draft.note)
+    rest = draft.note, *draft.choice
+    return ProgrammeSettings(draft.name, draft.path, draft.time, *tables, budget, rules, outage, *rest)
 
 
 def draft_programme(path: Path, findings: Findings) -> Draft | None:
@@ -130,7 +133,7 @@ def _draft(top: Section, path: Path) -> Draft:
         _interventions(sections["interventions"], path, by_week),
     )
     budget, rules, outage = _budget(top.section("budget")), _rules(top.section("rules")), _outage(top.section("outage"))
-    return Draft(name, path, time, *tables, budget, rules, outage, note)
+    return Draft(name, path, time, *tables, budget, rules, outage, note, _choice(top.section("choice")))
 
 
 def _time(section: Section, by_week: bool) -> Time:
@@ -348,6 +351,13 @@ def _rules(section: Section) -> Rules:
     )
     section.refuse_unknown()
     return rules
+
+
+def _choice(section: Section) -> tuple[str, float]:
+    """How people are chosen among those who may be called, and what lots may cost."""
+    choice = section.choice("rule", CHOICES), section.share("cost", LOTTERY_COST)
+    section.refuse_unknown()
+    return choice
 
 
 def _never_call(never: Section, may: Section) -> tuple[NeverCall, ...]:

@@ -1,11 +1,12 @@
 """Who may be called this time, and why the others may not."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
 
+from armwise.data.checks import check_share
 from armwise.errors import InvalidInputError
 from armwise.rmab.checks import check_count
 
@@ -13,25 +14,83 @@ FINISHED, NOT_ENROLLED = "finished", "not enrolled yet"
 NEVER_CALL, COOL_DOWN, MAX_CALLS, HISTORY = "never to be called", "called recently", "calls used up", "too little known"
 
 
+# How people are chosen; the first is the default.
+BEST, LOTTERY = "best", "lottery"
+CHOICES = (LOTTERY, BEST)
+LOTTERY_COST = 0.01
+
+
 @dataclass(frozen=True)
 class CallRules:
-    """How many people are called in a step, and who may be.
+    """How many people are called in a step, who may be, and how they are chosen.
 
     Attributes:
-        budget: at most so many people.
-        group_budgets: at most so many of each group, together with the budget; none if empty.
+        budget: at most so many people; none if ``plan`` is told the budget.
+        group_budgets: at most so many of each group, together with the budget; none if empty. Given as a mapping, kept
+            as pairs in the order of names.
         cool_down: a person called is left alone for so many steps after it.
         max_calls: calls that a person gets at most; none for no limit.
         min_observed: steps in which a person must have been observed.
         step_name: what a step is called in explanations.
+        choice: "best" calls the people with the highest expected indices. "lottery" draws lots between people whose
+            expected indices hardly differ, by how unsure they are; whoever is clearly ahead is called.
+        lottery_cost: lots may lower the expected sum of indices on the list by this share at most.
+
+    Example:
+        >>> CallRules(cool_down=2, max_calls=4, group_budgets={"north": 20}).group_budgets
+        (('north', 20),)
+        >>> CallRules(choice="worst")
+        Traceback (most recent call last):
+            ...
+        armwise.errors.InvalidInputError: choice must be "lottery" or "best", not 'worst'.
     """
 
-    budget: int
-    group_budgets: tuple[tuple[str, int], ...] = ()
-    cool_down: int = 0
-    max_calls: int | None = None
-    min_observed: int = 1
-    step_name: str = "week"
+    # Anything can be given; what cannot be right is refused below, by a message of its own.
+    budget: Any = None
+    group_budgets: Any = ()
+    cool_down: Any = 0
+    max_calls: Any = None
+    min_observed: Any = 1
+    step_name: Any = "week"
+    choice: Any = CHOICES[0]
+    lottery_cost: Any = LOTTERY_COST
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.step_name, str):
+            raise InvalidInputError(f"step_name must be text, such as 'week', not {self.step_name!r}.")
+        if not isinstance(self.choice, str) or self.choice not in CHOICES:
+            options = " or ".join(f'"{name}"' for name in CHOICES)
+            raise InvalidInputError(f"choice must be {options}, not {self.choice!r}.")
+        checked = {
+            "budget": _optional("budget", self.budget),
+            "group_budgets": _group_budgets(self.group_budgets),
+            "cool_down": check_count("cool_down", self.cool_down, minimum=0),
+            "max_calls": _optional("max_calls", self.max_calls),
+            "min_observed": check_count("min_observed", self.min_observed, minimum=0),
+            "lottery_cost": check_share("lottery_cost", self.lottery_cost),
+        }
+        for name, value in checked.items():
+            object.__setattr__(self, name, value)
+
+    def with_budget(self, budget: Any) -> "CallRules":
+        """The same rules with the budget that ``plan`` was told; it is given in one place only."""
+        if budget is None and self.budget is None:
+            raise InvalidInputError("budget must be a whole number, not None: say how many people can be called.")
+        if budget is None:
+            return self
+        number = check_count("budget", budget, minimum=0)
+        if self.budget not in (None, number):
+            raise InvalidInputError(
+                f"budget is {number}, and that of the rules is {self.budget}. Give it in one place only."
+            )
+        return replace(self, budget=number)
+
+    @property
+    def total(self) -> int:
+        """The budget, which must be known by now."""
+        if self.budget is None:
+            raise InvalidInputError("These rules have no budget yet. Give them one: rules.with_budget(42).")
+        return int(self.budget)
 
     @classmethod
     def make(
@@ -42,21 +101,21 @@ class CallRules:
         max_calls: Any,
         min_observed: Any,
         step_name: Any,
+        choice: Any = CHOICES[0],
     ) -> "CallRules":
-        """Checked rules from what a caller gave."""
-        if not isinstance(step_name, str):
-            raise InvalidInputError(f"step_name must be text, such as 'week', not {step_name!r}.")
-        return cls(
-            check_count("budget", budget, minimum=0),
-            _group_budgets({} if group_budgets is None else group_budgets),
-            check_count("cool_down", cool_down, minimum=0),
-            None if max_calls is None else check_count("max_calls", max_calls, minimum=0),
-            check_count("min_observed", min_observed, minimum=0),
-            step_name,
-        )
+        """Rules from what a caller gave, with a budget."""
+        groups = {} if group_budgets is None else group_budgets
+        return cls(None, groups, cool_down, max_calls, min_observed, step_name, choice).with_budget(budget)
+
+
+def _optional(name: str, value: Any) -> int | None:
+    return None if value is None else check_count(name, value, minimum=0)
 
 
 def _group_budgets(groups: Any) -> tuple[tuple[str, int], ...]:
+    # A copy of rules has pairs already.
+    if isinstance(groups, tuple) and all(isinstance(each, tuple) and len(each) == 2 for each in groups):
+        groups = dict(groups)
     if not isinstance(groups, Mapping):
         raise InvalidInputError(
             f"group_budgets must be a mapping from groups to numbers of calls, such as {{'north': 20}}, not {groups!r}."

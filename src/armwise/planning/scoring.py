@@ -4,6 +4,7 @@ Every person is scored in a block of one fixed shape, by operations that never m
 order of rows, nor the size of a batch can change a digit.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from armwise.data import Features
+from armwise.data import Features, Trajectories
+from armwise.models.chains import ChainModel, PersonPosterior
+from armwise.models.corrections import CorrectedChains, known_chains
 from armwise.planner import CallGains
 from armwise.rmab import Problem, whittle_indices
 from armwise.training.engine import cast
@@ -25,7 +28,7 @@ LONGEST_GAP = 520
 
 PerPerson = Float[Array, " people"]
 PerState = Float[Array, "people states"]
-Transitions = Float[Array, "people states actions states"]
+Chains = Float[np.ndarray, "people states 2 states"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,106 +40,144 @@ class Scores:
         gain: how much reward (by default: weeks of engagement) one call now gains in the 12 steps after it, by what
             past calls did to people in the states that the person may be in; NaN if there were too few to tell.
         gain_error: the standard error of the gain.
+        belief: how likely she is in each state, ``[people, states]``.
+        chance: the probability that she is above the lowest state in the next step if left alone.
+        chance_called: the same if called.
     """
 
     index: np.ndarray
     gain: np.ndarray
     gain_error: np.ndarray
+    belief: np.ndarray
+    chance: np.ndarray
+    chance_called: np.ndarray
 
 
-def in_blocks(function: Any, features: Features, *columns: np.ndarray) -> list[np.ndarray]:
-    """The function of blocks of people, each padded to ``BLOCK`` rows, put together again; its results are a tuple."""
-    codes, numeric = np.asarray(features.codes), np.asarray(features.numeric)
-    parts = []
-    for start in range(0, max(1, len(codes)), BLOCK):
-        rows = [_padded(array[start : start + BLOCK]) for array in (codes, numeric, *columns)]
-        block = eqx.tree_at(lambda each: (each.codes, each.numeric), features, (rows[0], rows[1]))
-        parts.append([np.asarray(result) for result in function(block, *rows[2:])])
-    return [np.concatenate(results)[: len(codes)] for results in zip(*parts, strict=True)]
+def in_blocks(function: Callable[..., tuple[Array, ...]], *columns: np.ndarray) -> list[np.ndarray]:
+    """The function of blocks of people, each filled up to ``BLOCK`` rows, put together again.
+
+    Args:
+        function: of columns with ``BLOCK`` rows; its results are a tuple, people first.
+        columns: arrays, people first.
+    """
+    number, parts = len(columns[0]), []
+    for start in range(0, max(1, number), BLOCK):
+        rows = [jnp.asarray(filled(array[start : start + BLOCK])) for array in columns]
+        parts.append([np.asarray(result) for result in function(*rows)])
+    return [np.concatenate(results)[:number] for results in zip(*parts, strict=True)]
 
 
-def _padded(rows: np.ndarray) -> Array:
-    return jnp.asarray(np.pad(rows, [(0, BLOCK - len(rows))] + [(0, 0)] * (rows.ndim - 1)))
+def filled(rows: np.ndarray) -> np.ndarray:
+    """Rows filled up to a block: the last one again, which is as good as any other; zeros if there is none."""
+    mode: Any = "edge" if len(rows) else "constant"
+    return np.pad(rows, [(0, BLOCK - len(rows))] + [(0, 0)] * (rows.ndim - 1), mode=mode)
 
 
 def score(
-    model: Any,
+    chains: Chains,
     problem: Problem,
     gains: CallGains,
-    features: Features,
     states: Int[np.ndarray, " people"],
     gaps: Int[np.ndarray, " people"],
 ) -> Scores:
-    """Index and gain of each person.
+    """Index, gain and chances of each person.
 
     Args:
-        model: features to transitions.
+        chains: of each person, from here on.
         problem: rewards, discount and, for people never observed, first states.
         gains: of a call in each state.
-        features: of each person.
         states: last observed; −1 if never.
         gaps: steps since then in which the person was not observed; 0 if she was in the step before this.
     """
-    model, problem = _in_one_precision(model, problem)
-    gaps = np.minimum(gaps, LONGEST_GAP)
-    mean, covariance = (jnp.asarray(part, dtype=_dtype(model)) for part in (gains.gains, gains.covariance))
+    problem, gaps = cast(problem, chains.dtype), np.minimum(gaps, LONGEST_GAP)
+    mean, covariance = (jnp.asarray(part, dtype=chains.dtype) for part in (gains.gains, gains.covariance))
 
-    def of_block(block: Features, states: Array, gaps: Array) -> tuple[PerPerson, ...]:
-        return _score_block(model, problem, mean, covariance, _like(model, block), states, gaps)
+    def of_block(*columns: Array) -> tuple[Array, ...]:
+        return _score_block(problem, mean, covariance, *columns)
 
-    index, gain, error = in_blocks(of_block, features, states.astype(np.int32), gaps.astype(np.int32))
+    found = in_blocks(of_block, chains, states.astype(np.int32), gaps.astype(np.int32))
     # −0.0 and 0.0 are the same price and must be the same text.
-    return Scores(index + 0.0, gain + 0.0, error)
+    return Scores(found[0] + 0.0, found[1] + 0.0, *found[2:])
 
 
-def predict(model: Any, features: Features) -> np.ndarray:
-    """The predicted transitions, ``[people, states, actions, states]``."""
-    return in_blocks(lambda block: (_predict_block(model, _like(model, block)),), features)[0]
+def infer(model: Any, features: Features, weeks: Trajectories | None) -> tuple[Chains, PersonPosterior | None]:
+    """The chain of each person from here on; and the posterior that it is the mean of, unless it was corrected.
+
+    Args:
+        model: of chains, corrected or not; or of features alone, to which weeks say nothing.
+        features: of each person.
+        weeks: of each person, row by row; none if nobody's are known.
+    """
+    if isinstance(model, CorrectedChains) and not len(features.codes):
+        return np.zeros((0, model.num_states, 2, model.num_states), _dtype(model.correction)), None
+    if isinstance(model, CorrectedChains):
+        known = known_chains(_posterior(model.chains, features, weeks), features)
+        return predict(model.correction, known), None
+    if not isinstance(model, ChainModel):
+        return predict(model, features), None
+    posterior = _posterior(model, features, weeks)
+    return posterior.transitions(), posterior
+
+
+def _posterior(model: ChainModel, features: Features, weeks: Trajectories | None) -> PersonPosterior:
+    # A model that was learned in single precision is used in that of this process.
+    exact: ChainModel = cast(model, jnp.zeros(()).dtype)
+    return exact.prior(features) if weeks is None else exact.posterior(features, weeks)
+
+
+def predict(model: Any, features: Features) -> Chains:
+    """The predicted chains of people of whom no week is known, ``[people, states, actions, states]``."""
+    if isinstance(model, ChainModel | CorrectedChains):
+        return infer(model, features, None)[0]
+    dtype = _dtype(model)
+
+    def of_block(codes: Array, numeric: Array) -> tuple[Array]:
+        block = eqx.tree_at(lambda each: (each.codes, each.numeric), features, (codes, numeric))
+        return (_predict_block(model, cast(block, dtype)),)
+
+    return in_blocks(of_block, np.asarray(features.codes), np.asarray(features.numeric))[0]
 
 
 def predict_indices(model: Any, problem: Problem, features: Features) -> np.ndarray:
-    """The predicted Whittle indices, ``[people, states]``."""
-    model, problem = _in_one_precision(model, problem)
-    return in_blocks(lambda block: (_index_block(model, problem, _like(model, block)),), features)[0]
+    """The predicted Whittle indices of people of whom no week is known, ``[people, states]``."""
+    return index_chains(predict(model, features), problem)
 
 
-def _in_one_precision(model: Any, problem: Problem) -> tuple[Any, Problem]:
-    return model, cast(problem, _dtype(model))
+def index_chains(chains: Chains, problem: Problem) -> np.ndarray:
+    """The Whittle index of each state of each person, ``[people, states]``."""
+    exact = cast(problem, chains.dtype)
+    return in_blocks(lambda block: (_index_block(block, exact),), chains)[0]
 
 
 def _dtype(model: Any) -> jnp.dtype:
     return jnp.result_type(*jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array)))
 
 
-def _like(model: Any, features: Features) -> Features:
-    return cast(features, _dtype(model))
-
-
 @eqx.filter_jit
-def _predict_block(model: Any, features: Features) -> Transitions:
+def _predict_block(model: Any, features: Features) -> Float[Array, "people states actions states"]:
     return model(features)
 
 
 @eqx.filter_jit
-def _index_block(model: Any, problem: Problem, features: Features) -> PerState:
-    return whittle_indices(model(features), problem)
+def _index_block(chains: Array, problem: Problem) -> PerState:
+    return whittle_indices(chains, problem)
 
 
 @eqx.filter_jit
 def _score_block(
-    model: Any,
     problem: Problem,
     gains: Float[Array, " states"],
     covariance: Float[Array, "states states"],
-    features: Features,
+    chains: Float[Array, "people states 2 states"],
     states: Int[Array, " people"],
     gaps: Int[Array, " people"],
-) -> tuple[PerPerson, PerPerson, PerPerson]:
-    transitions = model(features)
-    belief = believe(transitions[:, :, 0], problem.initial, states, gaps)
-    index = jnp.sum(belief * whittle_indices(transitions, problem), axis=1)
+) -> tuple[Array, ...]:
+    belief = believe(chains[:, :, 0], problem.initial, states, gaps)
+    index = jnp.sum(belief * whittle_indices(chains, problem), axis=1)
     variance = jnp.sum(belief * jnp.sum(belief[:, None] * covariance[None], axis=2), axis=1)
-    return index, jnp.sum(belief * gains[None], axis=1), jnp.sqrt(jnp.maximum(variance, 0.0))
+    gain, error = jnp.sum(belief * gains[None], axis=1), jnp.sqrt(jnp.maximum(variance, 0.0))
+    chances = [jnp.sum(belief * (1 - chains[:, :, action, 0]), axis=1) for action in (0, 1)]
+    return index, gain, error, belief, *chances
 
 
 def believe(
@@ -155,6 +196,8 @@ def believe(
 
     def move_on(step: Array, belief: PerState) -> PerState:
         moved = jnp.sum(belief[:, :, None] * passive, axis=1)
+        # Rows that miss 1 by rounding would let the belief grow or fade over hundreds of steps.
+        moved = moved / jnp.sum(moved, axis=1, keepdims=True)
         return jnp.where((step < unseen)[:, None], moved, belief)
 
     return jax.lax.fori_loop(0, jnp.max(unseen), move_on, belief)

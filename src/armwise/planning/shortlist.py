@@ -1,4 +1,7 @@
-"""The best people under a budget and budgets of groups, from a stream, remembering no more people than the budget.
+"""Who is called, from a stream of people, remembering no more of them than could still be.
+
+Two ways to choose. "best" takes the highest expected indices; "lottery" draws lots between people whose expected
+indices hardly differ (``armwise.planner.lottery``). Either way it is known how often each person belongs on the list.
 
 Why taking the best first is optimal. Groups divide the people, so "at most b_g of group g, at most B in all" is a
 laminar matroid: of any two feasible sets, the smaller can be extended by someone of the larger. On a matroid the set
@@ -10,47 +13,176 @@ group who comes before them, and so before x. Hence x stays out, and the best of
 chosen so far and those not yet seen.
 """
 
-import polars as pl
+from typing import NamedTuple
 
-from armwise.planning.rules import CallRules
-from armwise.planning.ties import tie_breaks
+import numpy as np
+import polars as pl
+from jaxtyping import Float, Int
+
+from armwise.planner.lottery import UNIT, Candidates, call_probabilities, draw_list, lot_probabilities
+from armwise.planning.rules import LOTTERY, CallRules
+from armwise.planning.ties import random_number, tie_breaks
 
 ORDER = ["index", "tie", "id"]
 DESCENDING = [True, False, False]
+PROBABILITIES = ["call_probability", "lot_probability", "list_probability"]
+# Lots are drawn among the highest expected indices, of this many times as many people as are called.
+REACH = 4
+DRAWS = "armwise:draws"
+FEWEST_TO_SORT = 2**15
+# No programme is larger, and so many times more than that is still a number that Polars knows.
+MOST_PEOPLE = 2**40
+
+
+class Selected(NamedTuple):
+    """Who is called, and with what probability everyone could have been.
+
+    Attributes:
+        chosen: those called, the highest index first: the columns that were added, ``tie`` (the person's lot) and the
+            three probabilities.
+        probabilities: id and three probabilities of everyone for whom one of them is not 0, the most probable first.
+            ``call_probability`` is how often she belongs on the list, by the posterior draws. ``lot_probability`` is
+            her chance where lots decide between people whose expected indices hardly differ. ``list_probability`` is
+            the chance that she had of being put on this list: the same by "lottery", 1 or 0 by "best".
+        num_draws: posterior draws that the probabilities are from.
+    """
+
+    chosen: pl.DataFrame
+    probabilities: pl.DataFrame
+    num_draws: int
+
+
+class Selection:
+    """Chooses among the people added.
+
+    Args:
+        rules: the budgets, and the way to choose.
+        seed: of all lots.
+        step: that is planned, its number or its words: lots differ from step to step.
+    """
+
+    def __init__(self, rules: CallRules, seed: int, step: int | str = 0):
+        self._rules, self._seed, self._step = rules, seed, step
+        self._places = [cap for _, cap in rules.group_budgets] or [rules.total]
+        self._near = Shortlist(rules, seed, step, REACH)
+        self._candidates = Candidates(self._places, rules.total)
+        self._num_draws = 0
+
+    def add(self, people: pl.DataFrame, index_draws: Float[np.ndarray, "draws people"] | None = None) -> None:
+        """Consider more people.
+
+        Args:
+            people: a frame with the columns id, index, group and whatever else is to be kept.
+            index_draws: the index of each person in each posterior draw; by default the index is taken to be known.
+        """
+        draws = people["index"].to_numpy()[None] if index_draws is None else index_draws
+        self._num_draws = len(draws)
+        self._candidates.add(people.select("id", "group"), self._codes(people), draws)
+        own = pl.Series(DRAWS, np.ascontiguousarray(draws.T), dtype=pl.Array(pl.Float32, len(draws)))
+        self._near.add(people.with_columns(own))
+
+    def finish(self) -> Selected:
+        """Who is called among everyone added."""
+        belonging = self._belonging()
+        near = self._lots().join(belonging, on="id", how="left", maintain_order="left")
+        # A person whose index is high on average may be on no single draw's list.
+        near = near.with_columns(pl.col("call_probability").fill_null(0.0))
+        if self._rules.choice == LOTTERY:
+            codes, start = self._codes(near), random_number(self._seed, self._step, UNIT)
+            drawn = draw_list(near["lot_probability"].to_numpy(), codes, start)
+            near = near.with_columns(pl.Series("drawn", drawn), list_probability=pl.col("lot_probability"))
+        else:
+            best = self._near.first(near)["id"]
+            near = near.with_columns(drawn=pl.col("id").is_in(best.implode()))
+            near = near.with_columns(list_probability=pl.col("drawn").cast(pl.Float64))
+        chosen = near.filter("drawn").drop("drawn").sort(ORDER, descending=DESCENDING)
+        return Selected(chosen, _everyone(near, belonging), self._num_draws)
+
+    def _lots(self) -> pl.DataFrame:
+        """Those near the end of the list or above it, in the order of their lots, with their lot probabilities."""
+        near = self._near.chosen.sort(["tie", "id"])
+        draws = near[DRAWS].to_numpy().T.reshape(self._num_draws, near.height)
+        index = near["index"].to_numpy().astype(np.float64)
+        limits = self._codes(near), self._places, self._rules.total
+        found = lot_probabilities(index, draws, *limits, cost=self._rules.lottery_cost)
+        return near.drop(DRAWS).with_columns(pl.Series("lot_probability", found))
+
+    def _belonging(self) -> pl.DataFrame:
+        """Id and call probability of the candidates, whatever the order they came in."""
+        people, _, index_draws = self._candidates.thin()
+        order = people.select(pl.arg_sort_by("id")).to_series().to_numpy()
+        people = people[order]
+        found = call_probabilities(index_draws[:, order], self._codes(people), self._places, self._rules.total)
+        return people.select("id", pl.Series("call_probability", found))
+
+    def _codes(self, people: pl.DataFrame) -> Int[np.ndarray, " people"]:
+        """Each person's group as its place among the budgets; 0 without budgets of groups."""
+        if not self._rules.group_budgets:
+            return np.zeros(people.height, np.int64)
+        codes = {name: code for code, (name, _) in enumerate(self._rules.group_budgets)}
+        return people["group"].replace_strict(codes, return_dtype=pl.Int64).to_numpy()
+
+
+def _everyone(near: pl.DataFrame, belonging: pl.DataFrame) -> pl.DataFrame:
+    """Everyone with a probability, also those on some draw's list whose expected index is not among the highest."""
+    named = near.select("id", *PROBABILITIES)
+    others = belonging.join(named, on="id", how="anti").with_columns(lot_probability=0.0, list_probability=0.0)
+    everyone = pl.concat([named, others.select(named.columns)])
+    known = everyone.filter(pl.any_horizontal(pl.col(name) > 0 for name in PROBABILITIES))
+    return known.sort(["call_probability", "id"], descending=[True, False])
 
 
 class Shortlist:
-    """Those to be called among the people added so far.
+    """The highest indices among the people added so far.
 
     Args:
         rules: the budgets.
         seed: of the lots between equal indices.
+        step: that is planned.
+        times: remember as many people as if all budgets were so many times as large.
     """
 
-    def __init__(self, rules: CallRules, seed: int):
-        self._rules, self._seed = rules, seed
-        self.chosen: pl.DataFrame | None = None
+    def __init__(self, rules: CallRules, seed: int, step: int | str = 0, times: int = 1):
+        self._seed, self._step, self._times = seed, step, times
+        self._total, self._group_budgets = min(rules.total, MOST_PEOPLE), rules.group_budgets
+        self._rivals: list[pl.DataFrame] = []
+        self._lowest = -float("inf")
 
     def add(self, people: pl.DataFrame) -> None:
         """Consider more people: a frame with the columns id, index, group and whatever else is to be kept."""
         hopeful = self._hopeful(people)
-        ties = pl.Series("tie", tie_breaks(hopeful["id"].to_list(), self._seed), dtype=pl.UInt64)
-        hopeful = hopeful.with_columns(ties)
-        rivals = hopeful if self.chosen is None else pl.concat([self.chosen, hopeful])
-        in_order = rivals.sort(ORDER, descending=DESCENDING)
-        within_group = pl.int_range(pl.len()).over("group") < self._places()
-        self.chosen = in_order.filter(within_group).head(self._rules.budget)
+        ties = pl.Series("tie", tie_breaks(hopeful["id"].to_list(), self._seed, self._step), dtype=pl.UInt64)
+        self._rivals.append(hopeful.with_columns(ties))
+        # Sorting again for every few people would take most of the time.
+        if sum(each.height for each in self._rivals[1:]) > max(FEWEST_TO_SORT, self._rivals[0].height // 2):
+            self._sort()
+
+    @property
+    def chosen(self) -> pl.DataFrame:
+        """The best so far, in order."""
+        self._sort()
+        return self._rivals[0]
+
+    def _sort(self) -> None:
+        most, chosen = self._total * self._times, self.first(pl.concat(self._rivals), self._times)
+        if chosen.height == most:
+            self._lowest = float(chosen["index"].to_numpy().min()) if most else float("inf")
+        self._rivals = [chosen]
+
+    def first(self, people: pl.DataFrame, times: int = 1) -> pl.DataFrame:
+        """The best of people who have their lots, within so many times the budgets, in order."""
+        in_order = people.sort(ORDER, descending=DESCENDING)
+        within_group = pl.int_range(pl.len()).over("group") < self._places(times)
+        return in_order.filter(within_group).head(self._total * times)
 
     def _hopeful(self, people: pl.DataFrame) -> pl.DataFrame:
         """Those who could still be chosen, ties included: cheap, so that few need a lot drawn."""
-        if self.chosen is not None and self.chosen.height == self._rules.budget:
-            lowest = self.chosen["index"].min() if self._rules.budget else float("inf")
-            people = people.filter(pl.col("index") >= lowest)
-        return people.filter(pl.col("index").rank("min", descending=True).over("group") <= self._places())
+        people = people.filter(pl.col("index") >= self._lowest)
+        return people.filter(pl.col("index").rank("min", descending=True).over("group") <= self._places(self._times))
 
-    def _places(self) -> pl.Expr:
-        """How many of a person's group may be called."""
-        caps = {name: min(cap, self._rules.budget) for name, cap in self._rules.group_budgets}
+    def _places(self, times: int) -> pl.Expr:
+        """How many of a person's group may be chosen."""
+        caps = {name: times * min(cap, self._total) for name, cap in self._group_budgets}
         if not caps:
-            return pl.lit(self._rules.budget, dtype=pl.Int64)
+            return pl.lit(times * self._total, dtype=pl.Int64)
         return pl.col("group").replace_strict(caps, return_dtype=pl.Int64)

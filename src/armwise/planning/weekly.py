@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 
 from armwise.data import Encoder
@@ -14,18 +13,31 @@ from armwise.errors import InvalidInputError
 from armwise.planning.call_list import Plan
 from armwise.planning.check import ProgrammeData, load_programme, load_with_findings
 from armwise.planning.cohort_shape import cohort_shape
-from armwise.planning.expected_time import expected_time
+from armwise.planning.concerns import find_concerns
+from armwise.planning.expected_time import expected_chain_time, expected_time
 from armwise.planning.findings import Report
+from armwise.planning.fitting import MODELS
 from armwise.planning.inputs import Input, refuse_inputs
 from armwise.planning.last_list import LIST_WITHOUT_OUTCOMES, add_repeats
-from armwise.planning.manifest import Manifest, Verification, compare, find_manifest, make_manifest
+from armwise.planning.manifest import (
+    Manifest,
+    Verification,
+    compare,
+    find_manifest,
+    find_probabilities,
+    make_manifest,
+)
 from armwise.planning.planner import OutreachPlanner
 from armwise.planning.planner_file import read_content
-from armwise.planning.programme import PathLike, Time
+from armwise.planning.programme import PathLike, ProgrammeSettings, Time
+from armwise.planning.rules import BEST, CallRules
 from armwise.reading import read_file
 from armwise.writing import make_folder, write_file
 
 MODEL_FILE, CALLS_FILE = "model.armwise", "call-list.csv"
+# Each person's own chain; the other kinds correct it by a model of her features and her history.
+CHAINS = "chains"
+KINDS = (CHAINS, *MODELS)
 # A name that no column of a programme has.
 ID = "armwise:id"
 
@@ -61,7 +73,7 @@ def fit_programme(
     path: PathLike,
     *,
     seed: int = 0,
-    kind: str = "linear",
+    kind: str = CHAINS,
     despite_outage: bool = False,
     progress: bool | None = False,
     started: Callable[[str], None] | None = None,
@@ -71,21 +83,26 @@ def fit_programme(
     Args:
         path: of ``programme.toml``.
         seed: the same gives the same planner.
-        kind: of model: "linear", "medium" or "large".
+        kind: of model: "chains" for each person's own; "linear", "medium" or "large" for a model of features and
+            history that corrects them, by the recommended recipe.
         despite_outage: whether to go on if the last step was hardly observed.
         progress: whether to show a bar on stderr; None shows it on a terminal.
         started: told how long it will take, before it starts.
     """
     data = load_programme(path, despite_outage=despite_outage)
     planner = make_planner(data, seed, kind)
-    _announce(planner, len(data.ids), started)
+    _announce(planner, len(data.ids), data.trajectories.num_steps, started)
     return planner.fit(table_of(data), data.trajectories, progress=progress)
 
 
-def _announce(planner: OutreachPlanner, num_people: int, started: Callable[[str], None] | None) -> None:
-    if started is not None:
-        shape = cohort_shape(num_people, planner.budget_share, planner.cohort_size, planner.max_cohorts)
-        started(expected_time(num_people, shape.size, shape.number, planner.model))
+def _announce(planner: OutreachPlanner, num_people: int, num_steps: int, started: Callable[[str], None] | None) -> None:
+    if started is None:
+        return
+    if planner.model is None:
+        started(expected_chain_time(num_people, num_steps))
+        return
+    shape = cohort_shape(num_people, planner.budget_share, planner.cohort_size, planner.max_cohorts)
+    started(expected_time(num_people, shape.size, shape.number, planner.model))
 
 
 def plan_programme(
@@ -115,12 +132,16 @@ def prepare_plan(
     inputs = {**data.inputs, "model": used}
     manifest = make_manifest(inputs, plan, content, planner.random_state, data.quality.planned_step)
     findings = add_repeats(findings, data.without_outcome, plan.calls)
-    warnings = tuple(str(each) for each in findings.findings if each.kind == LIST_WITHOUT_OUTCOMES)
-    return Prepared(planner, data, findings, ProgrammePlan(plan, content, manifest, files, warnings))
+    missing = [str(each) for each in findings.findings if each.kind == LIST_WITHOUT_OUTCOMES]
+    doubts = [each.sentence for each in find_concerns(data, plan, planner.call_gains_.effects)]
+    planned = ProgrammePlan(plan, content, manifest, files, (*missing, *doubts))
+    return Prepared(planner, data, findings, planned)
 
 
 def write_plan(planned: ProgrammePlan, output: PathLike) -> Path:
-    """Write the list, and before it the manifest under the list's own hash: at no moment is a list without its own.
+    """Write the list, and before it its manifest and its probabilities: at no moment is a list without its own.
+
+    Both are named by the list's own hash, so that they stay for as long as anyone may ask.
 
     Args:
         planned: from ``plan_programme``.
@@ -129,11 +150,12 @@ def write_plan(planned: ProgrammePlan, output: PathLike) -> Path:
     Returns:
         The path of the manifest.
     """
-    target = find_manifest(Path(output), planned.content)
-    refuse_inputs(output, planned.files)
-    refuse_inputs(target, planned.files)
-    make_folder(target.parent)
-    write_file(target, planned.manifest.to_json())
+    target, beside = find_manifest(Path(output), planned.content), find_probabilities(Path(output), planned.content)
+    for path in (output, target, beside):
+        refuse_inputs(path, planned.files)
+    for path, content in ((beside, planned.plan.probabilities_to_bytes()), (target, planned.manifest.to_json())):
+        make_folder(path.parent)
+        write_file(path, content)
     write_file(output, planned.content)
     return target
 
@@ -166,7 +188,9 @@ def table_of(data: ProgrammeData) -> pl.DataFrame:
 
 
 def make_planner(data: ProgrammeData, seed: int, kind: str) -> OutreachPlanner:
-    """A planner for a programme, yet to learn: its budget, its columns."""
+    """A planner for a programme, yet to learn: its budget, its columns, its kind of model."""
+    if kind not in KINDS:
+        raise InvalidInputError(f"The kind of model must be one of {', '.join(KINDS)}, not {kind!r}.")
     section, names = data.programme.beneficiaries, data.features.columns
     if not data.programme.budget.total:
         raise InvalidInputError(
@@ -175,7 +199,7 @@ def make_planner(data: ProgrammeData, seed: int, kind: str) -> OutreachPlanner:
         )
     share = min(1.0, data.programme.budget.total / max(1, int(data.taking_part.sum())))
     return OutreachPlanner(
-        model=kind,
+        model=None if kind == CHAINS else kind,
         budget_share=share,
         numeric=tuple(name for name in names if name in section.numbers),
         categorical=tuple(name for name in names if name not in section.numbers),
@@ -185,7 +209,7 @@ def make_planner(data: ProgrammeData, seed: int, kind: str) -> OutreachPlanner:
 
 
 def _plan(planner: OutreachPlanner, data: ProgrammeData) -> Plan:
-    states, rules, budget = data.trajectories.num_states, data.programme.rules, data.programme.budget
+    states = data.trajectories.num_states
     if planner.problem_.num_states != states:
         raise InvalidInputError(
             f"The model was learned with {planner.problem_.num_states} states, and the programme has {states}. Run "
@@ -197,21 +221,33 @@ def _plan(planner: OutreachPlanner, data: ProgrammeData) -> Plan:
             f"Nobody takes part in {data.quality.planned_step}: {data.quality.num_finished:,} people have finished, "
             f"{data.quality.num_not_enrolled:,} are not enrolled yet. Check these dates, and the date of the plan."
         )
+    # The columns know more than the weeks: calls before the first step, and in steps that were not observed.
     return planner.plan(
         table_of(data),
-        data.last_states,
-        budget.total,
+        data.trajectories,
+        rules=rules_of(data.programme),
+        states=data.last_states,
         steps_since_observed=data.steps_since_observed,
-        num_observed=np.asarray(data.trajectories.observed).sum(axis=1),
         num_calls=data.num_calls,
         steps_since_call=data.steps_since_call,
         groups=data.groups,
         exclusions=data.exclusions,
-        group_budgets=dict(budget.per_group) or None,
+        planned_step=data.quality.planned_step,
+    )
+
+
+def rules_of(programme: ProgrammeSettings) -> CallRules:
+    """The rules that a programme's settings give."""
+    rules, budget = programme.rules, programme.budget
+    return CallRules(
+        budget=budget.total,
+        group_budgets=dict(budget.per_group),
         cool_down=rules.cool_down,
         max_calls=rules.max_calls,
         min_observed=rules.min_observed,
-        step_name=step_name(data.programme.time),
+        step_name=step_name(programme.time),
+        choice=programme.choice,
+        lottery_cost=programme.lottery_cost,
     )
 
 
@@ -238,7 +274,8 @@ def check_same_features(encoder: Encoder, data: ProgrammeData) -> None:
 def rank_everyone(planner: OutreachPlanner, data: ProgrammeData) -> Plan:
     """The plan without limits of budgets: everyone who may be called, in order."""
     budget = dataclasses.replace(data.programme.budget, total=len(data.ids), per_group=())
-    return _plan(planner, dataclasses.replace(data, programme=dataclasses.replace(data.programme, budget=budget)))
+    programme = dataclasses.replace(data.programme, budget=budget, choice=BEST)
+    return _plan(planner, dataclasses.replace(data, programme=programme))
 
 
 def step_name(time: Time) -> str:

@@ -7,7 +7,7 @@ import pytest
 import armwise as aw
 from armwise.errors import InvalidInputError
 from tests.planning.crafted import CRAFTED
-from tests.planning.test_planner_file import parts, try_changes  # noqa: F401 (a fixture)
+from tests.planning.test_planner_file import case, parts, try_changes  # noqa: F401 (fixtures)
 
 
 @pytest.mark.parametrize("name", CRAFTED)
@@ -29,5 +29,5 @@ def test_there_are_a_hundred_of_them():
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_changed_pages_are_refused_or_plan(parts, tmp_path, seed):  # noqa: F811
-    try_changes(parts, tmp_path, seed=100 + seed, number=500)
+def test_changed_pages_are_refused_or_plan(case, parts, tmp_path, seed):  # noqa: F811
+    try_changes(case, parts, tmp_path, seed=100 + seed, number=500)

@@ -25,7 +25,7 @@ def test_a_grid_search_chooses_by_score(case):
     assert np.isfinite(scores).all()
     assert search.best_params_ == search.cv_results_["params"][int(np.argmax(scores))]
     check_is_fitted(search.best_estimator_)
-    assert len(search.best_estimator_.plan(people, [0] * people.height, budget=4)) == 4
+    assert len(search.best_estimator_.plan(people, states=[0] * people.height, budget=4)) == 4
     train, test = next(folds.split(people))
     by_hand = planner.set_params(prior_strength=0.5).fit(people[train], history[train])
     assert by_hand.score(people[test], history[test]) == search.cv_results_["split0_test_score"][0]

@@ -7,6 +7,7 @@ import pytest
 
 from armwise.evaluation.effects import CallEffect
 from armwise.evaluation.resampling import Estimate
+from armwise.planner.concerns import Concern
 from armwise.planning import Report
 from armwise.planning.findings import Total
 from armwise.planning.intervals import wilson
@@ -192,3 +193,24 @@ def test_calls_without_gain_and_values_never_seen_are_alarms(quiet):
     text = said(quiet._replace(plan=dataclasses.replace(quiet.plan, summary=summary)))
     assert "2 people are listed without an expected gain." in text
     assert "phone (4 people)" in text
+
+
+NEED = Concern("Calls are far from need by language", "urdu gets 0 of 42 calls", "groups", "language", ("urdu",))
+LOTS = Concern("The list is mostly lots", "for about 30 of 42 calls the model hardly prefers anyone", "lots")
+RULE = Concern("Past calls followed a rule", "of 60 calls, 10 could have gone otherwise", "past calls")
+
+
+def test_what_armwise_plan_warns_of_is_an_alarm(quiet):
+    known = dataclasses.replace(quiet.plan, num_draws=64)
+    text = said(quiet._replace(concerns=(NEED, LOTS, RULE), plan=known))
+    assert "Calls are far from need by language. Urdu gets 0 of 42 calls." in text
+    assert "The list is mostly lots. For about 30 of 42 calls the model hardly prefers anyone." in text
+    assert "Past calls followed a rule. Of 60 calls, 10 could have gone otherwise." in text
+    few = dataclasses.replace(quiet.effects, comparable=10.0)
+    assert "followed a rule" not in said(quiet._replace(concerns=(RULE,), effects=few))
+
+
+def test_a_group_without_calls_has_one_alarm(quiet):
+    facts = quiet._replace(groupings=(grouping(0, 80),))
+    assert "1 group gets no calls." in said(facts)
+    assert "no calls." not in said(facts._replace(concerns=(NEED,)))

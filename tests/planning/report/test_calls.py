@@ -1,12 +1,14 @@
 """The list on the page: what sets people apart, one row each, group by group."""
 
+import dataclasses
 import re
 
 import polars as pl
 import pytest
 
 from armwise.planning.evidence import BOTH, HELPED, HURT, NOT_SHOWN, Evidence
-from armwise.planning.report.calls import MOST_LISTED, calls_section, usual_reasons, why
+from armwise.planning.report.calls import MOST_LISTED, calls_section, say_choice, usual_reasons, why
+from armwise.planning.rules import CHOICES, LOTTERY, CallRules
 from tests.planning.report.pages import make_facts, sample_data
 
 
@@ -121,3 +123,25 @@ def test_long_ids_may_be_broken_and_short_ones_not(facts):
 def test_a_gain_has_its_interval(facts):
     listed = with_calls(facts, id=["a"], expected_gain=[0.4], gain_low=[-0.15], gain_high=[0.95])
     assert '<td class="number">0.40 (−0.15 to 0.95)</td>' in calls_section(listed)
+
+
+def test_where_own_weeks_are_known_each_line_has_its_own_reason(facts):
+    reasons = [
+        f"engaged in {n} of 9 weeks; comes back with 2{n} %; 7 of 100 likely models choose her" for n in range(4)
+    ]
+    made = with_calls(facts, id=list("abcd"), reason=reasons, call_probability=[0.07] * 4)
+    plan = dataclasses.replace(made.plan, num_draws=64)
+    page = str(calls_section(made._replace(plan=plan)))
+    assert all(f"engaged in {n} of 9 weeks; comes back with 2{n} %<" in page for n in range(4))
+    assert "Unless a line says otherwise: 7 of 100 likely models choose her." in page
+    assert why(made._replace(plan=plan))[0] == tuple(reasons[0].split("; "))
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_the_page_says_how_much_of_the_list_other_chains_would_share(facts, choice):
+    made = with_calls(facts, id=list("abcd"), reason=["x"] * 4, call_probability=[1.0, 0.5, 0.3, 0.2])
+    plan = dataclasses.replace(made.plan, num_draws=64, rules=CallRules(4, choice=choice))
+    said = " ".join(say_choice(plan))
+    assert "such a model would choose 2 of these 4 people" in said
+    assert ("lots decided between them" in said) == (choice == LOTTERY)
+    assert say_choice(made.plan) == []

@@ -52,7 +52,9 @@ def find_alarms(facts: Facts) -> list[Alarm]:
         _misplaced,
         _promise,
         _outages,
+        _needs,
         _groups,
+        _rule,
         _comparison,
         _lots,
         _without_gain,
@@ -74,8 +76,28 @@ def _outages(facts: Facts) -> Iterator[Alarm]:
     yield Alarm(f"The call log has {'a gap' if len(quality.outages) == 1 else 'gaps'}.", meaning, "data")
 
 
+def _needs(facts: Facts) -> Iterator[Alarm]:
+    """Groups with far fewer or far more calls than their need."""
+    yield from _of_concerns(facts, "groups", "equity")
+
+
+def _rule(facts: Facts) -> Iterator[Alarm]:
+    """Past calls that followed a rule; where too few could be compared, that has been said."""
+    if facts.effects.is_enough:
+        yield from _of_concerns(facts, "past calls", "effect")
+
+
+def _of_concerns(facts: Facts, about: str, section: str) -> Iterator[Alarm]:
+    for each in facts.concerns:
+        if each.about == about:
+            yield Alarm(f"{each.what}.", f"{each.meaning[0].upper()}{each.meaning[1:]}.", section)
+
+
 def _groups(facts: Facts) -> Iterator[Alarm]:
-    without = [(grouping, group) for grouping in facts.groupings for group in grouping.groups if _is_left_out(group)]
+    """Groups without calls, beside those that have an alarm already."""
+    told = {(each.column, name) for each in facts.concerns for name in each.groups}
+    groups = [(grouping, group) for grouping in facts.groupings for group in grouping.groups]
+    without = [each for each in groups if _is_left_out(each[1]) and (each[0].column, each[1].name) not in told]
     if not without or not facts.plan.summary.num_calls:
         return
     by_chance = [_name(*each) for each in without if not _is_beyond_chance(facts, each[1])]
@@ -203,6 +225,9 @@ def _comparison(facts: Facts) -> Iterator[Alarm]:
 
 def _lots(facts: Facts) -> Iterator[Alarm]:
     """Nobody is left out where the budget is enough for all, and then the order does not matter."""
+    if facts.plan.num_draws > 1:
+        yield from _of_concerns(facts, "lots", "calls")
+        return
     close, num_calls = facts.closeness, facts.plan.summary.num_calls
     if not close.num_left or not num_calls:
         return

@@ -6,11 +6,12 @@ from typing import Any
 import polars as pl
 
 from armwise.evaluation.gain import NUM_STEPS
-from armwise.planning.call_list import state_word
+from armwise.planning.call_list import Plan, state_word
 from armwise.planning.evidence import BOTH, HELPED, HURT
 from armwise.planning.report.effect import list_warning
 from armwise.planning.report.facts import Facts
 from armwise.planning.report.markup import Markup, count, decimal, fold, join, table, tag
+from armwise.planning.rules import LOTTERY
 
 # A page of ten thousand rows is no page; the list itself is a file. Of each group, at most so many are shown.
 MOST_LISTED = 200
@@ -19,6 +20,7 @@ LONGEST_LINE = 92
 # Ids up to this long are never broken, not even on a phone.
 SHORT_ID = 16
 NO_GROUP = "no group"
+NUM_PARTS = 3
 # What holds for this share of the people is said once, above the list.
 USUAL = 0.6
 
@@ -32,14 +34,27 @@ def calls_section(facts: Facts) -> Markup:
     """Who is on the list and why."""
     reasons = why(facts)
     usual = usual_reasons(reasons)
-    words = ["; ".join(part for part in parts if part not in usual) or "as most" for parts in reasons]
+    words = ["; ".join(part for part in parts if part and part not in usual) or "as most" for parts in reasons]
     calls = facts.plan.calls.with_columns(pl.Series("why", words, dtype=pl.String))
     return join(
         list_warning(facts),
-        tag("p", "The call that armwise ranks highest comes first."),
+        tag("p", " ".join(["The call that armwise ranks highest comes first.", *say_choice(facts.plan)])),
         *_sheets(facts, calls, f"Unless a line says otherwise: {'; '.join(usual)}." if usual else None),
         fold("What gain and index mean", tag("p", _gain_in_a_sentence(facts.step), " ", INDEX_IN_A_SENTENCE)),
     )
+
+
+def say_choice(plan: Plan) -> list[str]:
+    """How people were chosen, and how much of the list other chains would share; nothing without draws."""
+    if plan.stability is None:
+        return []
+    lots = "Where calls to several people are worth almost the same, lots decided between them."
+    again = plan.stability * len(plan)
+    same = (
+        f"The data allow other models that fit as well. On average, such a model would choose {count(round(again))} of "
+        f"these {count(len(plan))} people; the other places would go to people who are about as good a choice."
+    )
+    return [lots, same] if plan.rules.choice == LOTTERY else [same]
 
 
 def _gain_in_a_sentence(step: str) -> str:
@@ -90,8 +105,13 @@ def gain_in_words(row: dict[str, Any]) -> str:
 
 
 def why(facts: Facts) -> list[tuple[str, ...]]:
-    """For each person on the list, what may set her apart: when and how she was last seen, past calls, her gain."""
+    """For each person on the list, what may set her apart: when and how she was last seen, past calls, her gain.
+
+    Where her own weeks are known, the parts of her own reason.
+    """
     calls = facts.plan.calls
+    if facts.plan.num_draws > 1:
+        return [_parts(reason) for reason in calls["reason"]]
     background = facts.background.unique("id", keep="first")
     people = calls.join(background, on="id", how="left", maintain_order="left")
     return [
@@ -100,12 +120,18 @@ def why(facts: Facts) -> list[tuple[str, ...]]:
     ]
 
 
+def _parts(reason: str) -> tuple[str, ...]:
+    """A reason's parts: her weeks, her chances, how sure; empty where it has fewer."""
+    parts = reason.split("; ")
+    return tuple(parts[:NUM_PARTS] + [""] * (NUM_PARTS - len(parts)))
+
+
 def usual_reasons(reasons: list[tuple[str, ...]]) -> list[str]:
     """The parts that hold for most people, which tell hardly anybody apart and are said once."""
     if len(reasons) < 2:
         return []
     commonest = [Counter(parts).most_common(1)[0] for parts in zip(*reasons, strict=True)]
-    return [part for part, number in commonest if number >= USUAL * len(reasons)]
+    return [part for part, number in commonest if part and number >= USUAL * len(reasons)]
 
 
 def _seen(row: dict[str, Any], facts: Facts) -> str:

@@ -7,9 +7,11 @@ import polars as pl
 from jaxtyping import Float
 
 from armwise.evaluation.effects import CallEffects, call_effects
+from armwise.planner.concerns import Concern
 from armwise.planning.assessment import Assessment
 from armwise.planning.call_list import Plan
 from armwise.planning.check import DataQuality, ProgrammeData
+from armwise.planning.concerns import find_concerns
 from armwise.planning.findings import Report
 from armwise.planning.groupings import SMALLEST_GROUP, group_labels, of_large_groups
 from armwise.planning.manifest import Manifest
@@ -41,6 +43,7 @@ class Facts(NamedTuple):
         closeness: of the list to the people whom it leaves out.
         background: for each person on the list: id, since_observed, num_calls, since_call.
         note: what the settings say a reader must know first.
+        concerns: what to doubt about the list, as ``armwise plan`` says it.
     """
 
     name: str
@@ -60,6 +63,7 @@ class Facts(NamedTuple):
     closeness: Closeness
     background: pl.DataFrame
     note: str | None = None
+    concerns: tuple[Concern, ...] = ()
 
     @property
     def planned_step(self) -> str:
@@ -83,6 +87,7 @@ def collect(prepared: Prepared, assessment: Assessment | None, smallest_group: i
     planner, data, findings, planned = prepared
     here = data.of_those_taking_part()
     calls, everyone = planned.plan.calls, rank_everyone(planner, data).calls
+    effects = _effects(planner, data, assessment, smallest_group)
     return Facts(
         name=data.programme.name,
         step=step_name(data.programme.time),
@@ -97,10 +102,11 @@ def collect(prepared: Prepared, assessment: Assessment | None, smallest_group: i
         quality=data.quality,
         findings=findings,
         num_learned_from=int(planner.metrics_["num_people"]),
-        effects=_effects(planner, data, assessment, smallest_group),
+        effects=effects,
         closeness=measure_closeness(calls, everyone, _rivals(data)),
         background=make_background(data, calls),
         note=data.programme.note,
+        concerns=tuple(find_concerns(data, planned.plan, effects, smallest_group)),
     )
 
 

@@ -1,0 +1,283 @@
+r"""How often each person belongs on the list, and lists drawn by lot that cost next to nothing.
+
+A model that knows what it does not know gives each person not one index but many: one for each posterior draw. For each
+draw there is one best list under the budgets. A person's *call probability* is the share of draws whose list she is on.
+People who surely belong on the list have 1.
+
+To call people with these probabilities would cost much of the gain: someone of whom little is known is on many lists,
+and her expected index is low all the same. So lots decide only between people whose expected indices hardly differ.
+Each draw x_i of a person with the expected index m_i is moved towards it, to m_i + c (x_i − m_i). The *lot
+probability* is the share of these lists that she is on, with the largest c at which the list's expected sum of indices
+is lower than the highest by no more than a given cost, 1 % by default. With c = 0 the highest indices are taken and
+only equals are drawn by lot; with c = 1 it is the call probability.
+
+Budgets. At most ``places[g]`` people of group g and at most ``budget`` in all. In one draw, group g has the cut-off
+$γ_g$, its ``places[g]``-th largest index, and the total has the cut-off $τ$, the ``budget``-th largest index of those
+above the cut-offs of their groups. A person with the index $x$ is on that draw's list with the share
+
+    s_g(x) s_τ(x),   s_c(x) = 1 above the cut-off c, 0 below it, and (places left) / (people there) on it:
+
+people with equal indices share the places that are left. So each draw's shares sum to the number of calls, those of a
+group to at most its places, and the same is true of the average over draws.
+
+Lots. Lay the probabilities end to end, group after group, as intervals on a line; one random number u in [0, 1) decides
+everything: whoever's interval holds one of the points u, u + 1, u + 2, … is called (systematic sampling, Madow 1949).
+An interval of length p ≤ 1 holds a point with probability p exactly, and a group whose intervals sum to L gets ⌊L⌋ or
+⌈L⌉ calls, never more than its budget. Probabilities are whole multiples of ``1 / UNIT``, so that no rounding
+error can break this: what is recorded is the chance that the lots give.
+
+Reference: Madow (1949), "On the theory of systematic sampling, II", *Annals of Mathematical Statistics* 20.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import polars as pl
+from jaxtyping import Bool, Float, Int, Int64
+
+from armwise.errors import ConvergenceError
+
+# Probabilities are whole multiples of 1 / UNIT, among them those of 32, 64, 100 and 1,000 draws.
+UNIT = 2**16 * 5**6
+# How far draws may be moved towards the expected index: c, in steps of a fifth.
+NOISES = tuple(float(each) for each in 2.0 ** np.arange(-10, 0.1, 0.25))
+# Candidates are thinned out when there are twice as many as last time, and not before there are so many.
+FEWEST_TO_THIN = 2**15
+
+Draws = Float[np.ndarray, "draws people"]
+Probabilities = Float[np.ndarray, " people"]
+Codes = Int[np.ndarray, " people"]
+
+
+class CutOffs(NamedTuple):
+    """Where each draw's list ends; minus infinity where there is a place for everyone, infinity where for nobody.
+
+    Attributes:
+        group: the lowest index with a place among those of its group.
+        total: the lowest index of the whole list.
+    """
+
+    group: Float[np.ndarray, "draws groups"]
+    total: Float[np.ndarray, " draws"]
+
+    @property
+    def lowest(self) -> Float[np.ndarray, "draws groups"]:
+        """The index below which nobody of the group is on the draw's list."""
+        return np.maximum(self.group, self.total[:, None])
+
+
+def find_cut_offs(index_draws: Draws, groups: Codes, places: Sequence[int], budget: int) -> CutOffs:
+    """The cut-offs of each draw.
+
+    Args:
+        index_draws: each person's index in each posterior draw.
+        groups: each person's group, a place in ``places``.
+        places: calls that each group gets at most.
+        budget: calls in all.
+    """
+    tops = [_largest(index_draws[:, groups == code], min(cap, budget)) for code, cap in enumerate(places)]
+    together = np.concatenate([kept for kept, _ in tops], axis=1)
+    return CutOffs(np.stack([cut for _, cut in tops], axis=1), _largest(together, budget)[1])
+
+
+def _largest(values: Draws, number: int) -> tuple[Float[np.ndarray, "draws largest"], Float[np.ndarray, " draws"]]:
+    """The largest values of each draw, and the lowest of these."""
+    if number >= values.shape[1]:
+        return values, np.full(len(values), -np.inf, values.dtype)
+    if number == 0:
+        return values[:, :0], np.full(len(values), np.inf, values.dtype)
+    kept = np.partition(values, -number, axis=1)[:, -number:]
+    return kept, kept[:, 0]
+
+
+def call_probabilities(index_draws: Draws, groups: Codes, places: Sequence[int], budget: int) -> Probabilities:
+    """How often each person belongs on the list, over posterior draws; the sum is the number of calls.
+
+    Args:
+        index_draws: each person's index in each posterior draw.
+        groups: each person's group, a place in ``places``; all 0 without groups.
+        places: calls that each group gets at most.
+        budget: calls in all.
+
+    Example:
+        Two draws disagree on the second call; the third person and the fourth are equals in one of them.
+
+        >>> index_draws = np.array([[3, 2, 1, 0], [3, 0, 1, 1]], np.float32)
+        >>> call_probabilities(index_draws, np.zeros(4, int), [2], 2).tolist()
+        [1.0, 0.5, 0.25, 0.25]
+    """
+    cuts, caps = find_cut_offs(index_draws, groups, places, budget), np.minimum(places, budget)
+    num_calls = min(budget, int(np.minimum(np.bincount(groups, minlength=len(caps)), caps).sum()))
+    shares = np.zeros(index_draws.shape[1])
+    for values, of_groups, of_all in zip(index_draws, *cuts, strict=True):
+        listed = values >= np.maximum(of_groups, of_all)[groups]
+        is_clear = np.count_nonzero(listed) == num_calls
+        shares += listed if is_clear else _shares_of_draw(values, groups, of_groups, of_all, caps, budget)
+    return _in_units(shares / len(index_draws), groups, len(places))
+
+
+def _shares_of_draw(
+    values: Float[np.ndarray, " people"],
+    groups: Codes,
+    of_groups: Float[np.ndarray, " groups"],
+    of_all: np.floating,
+    places: Int[np.ndarray, " groups"],
+    budget: int,
+) -> Probabilities:
+    """Who is on the list of one draw, where equals at its end share what is left."""
+    edge = of_groups[groups]
+    above, level = (np.bincount(groups[each], minlength=len(places)) for each in (values > edge, values == edge))
+    left = (places - above) / np.maximum(level, 1)
+    in_group = np.where(values == edge, left[groups], values > edge)
+    sure, tied = in_group[values > of_all].sum(), in_group[values == of_all].sum()
+    return in_group * np.where(values == of_all, (budget - sure) / max(tied, 1.0 / UNIT), values > of_all)
+
+
+def _in_units(shares: Probabilities, groups: Codes, num_groups: int) -> Probabilities:
+    """The shares as multiples of ``1 / UNIT``: all sum to a whole number, those of a group to no more than before."""
+    # Of nobody, NumPy's sums are whole numbers.
+    sums = np.bincount(groups, weights=shares, minlength=num_groups).astype(float) * UNIT
+    targets = _round_to_sum(sums, round(shares.sum()) * UNIT)
+    units = np.zeros(len(shares), np.int64)
+    for code, target in enumerate(targets):
+        mine = groups == code
+        units[mine] = _round_to_sum(shares[mine] * UNIT, int(target))
+    return units / UNIT
+
+
+def _round_to_sum(values: Float[np.ndarray, " n"], target: int) -> Int64[np.ndarray, " n"]:
+    """Whole numbers that sum to the target: rounded down, and one more for the largest remainders, the first of equals.
+
+    What is whole up to the error of sums stays as it is, so that a certain call stays certain and a full group full.
+    """
+    whole = np.rint(values)
+    exact = np.where(np.abs(values - whole) < 0.01, whole, values)
+    floors = np.floor(exact)
+    rounded = floors.astype(np.int64)
+    rounded[np.argsort(floors - exact, kind="stable")[: target - int(rounded.sum())]] += 1
+    return rounded
+
+
+def lot_probabilities(
+    index: Float[np.ndarray, " people"],
+    index_draws: Draws,
+    groups: Codes,
+    places: Sequence[int],
+    budget: int,
+    cost: float,
+) -> Probabilities:
+    """With what probability each person is called, where lots decide as far as the cost allows.
+
+    Args:
+        index: each person's expected index.
+        index_draws: each person's index in each posterior draw.
+        groups: each person's group, a place in ``places``; all 0 without groups.
+        places: calls that each group gets at most.
+        budget: calls in all.
+        cost: how much lower than the highest the expected sum of indices may be, as a share of it.
+
+    Example:
+        The first is far ahead; the others are known no better than to a point or so, and differ by less.
+
+        >>> index, noise = np.array([9.0, 1.01, 1.0, 0.0]), np.random.default_rng(0).normal(size=(100, 4))
+        >>> lot_probabilities(index, index + noise, np.zeros(4, int), [2], 2, cost=0.01).tolist()
+        [1.0, 0.51, 0.44, 0.05]
+    """
+    expected = index.astype(index_draws.dtype)
+
+    def at(noise: float) -> Probabilities:
+        moved = expected + index_draws.dtype.type(noise) * (index_draws - expected)
+        return call_probabilities(moved, groups, places, budget)
+
+    highest = at(0.0)
+    lowest_sum = highest @ index - cost * (highest @ np.abs(index))
+    low, high, best = 0, len(NOISES), highest
+    while low < high:
+        middle = (low + high) // 2
+        found = at(NOISES[middle])
+        low, high, best = (middle + 1, high, found) if found @ index >= lowest_sum else (low, middle, best)
+    return best
+
+
+def draw_list(probabilities: Probabilities, groups: Codes, start: int) -> Bool[np.ndarray, " people"]:
+    """Whom the lots choose: each person with exactly her probability.
+
+    Given in a random order, as lots of their own give it, any two people of a group can be called together.
+
+    Args:
+        probabilities: from ``call_probabilities``, in an order that has nothing to do with the probabilities.
+        groups: each person's group.
+        start: the random number u, in units: at least 0 and below ``UNIT``.
+
+    Example:
+        >>> draw_list(np.array([1.0, 0.5, 0.25, 0.25]), np.zeros(4, int), start=UNIT // 3).tolist()
+        [True, True, False, False]
+    """
+    order = np.argsort(groups, kind="stable")
+    ends = np.cumsum(np.rint(probabilities[order] * UNIT).astype(np.int64))
+    # Points below an end: those of start, start + UNIT, … that are less than it.
+    points = (ends - start + UNIT - 1) // UNIT
+    chosen = np.zeros(len(probabilities), bool)
+    chosen[order] = np.diff(points, prepend=0) > 0
+    return chosen
+
+
+class Candidates:
+    """Everyone who is on the list of at least one draw, from a stream of people.
+
+    Whoever is below the cut-offs of all draws among the people seen so far stays below them, because cut-offs rise with
+    every person added. So only the others are remembered: at most draws × budget people, mostly a few times the budget;
+    and all those who are equal to someone at the end of a list.
+
+    Args:
+        places: calls that each group gets at most.
+        budget: calls in all.
+    """
+
+    def __init__(self, places: Sequence[int], budget: int):
+        self._places, self._budget = places, budget
+        self._parts: list[tuple[pl.DataFrame, Codes, Draws]] = []
+        self._lowest: Float[np.ndarray, "draws groups"] | None = None
+        self._limit = FEWEST_TO_THIN
+
+    def add(self, people: pl.DataFrame, groups: Codes, index_draws: Draws) -> None:
+        """Consider more people.
+
+        Args:
+            people: a row for each.
+            groups: each person's group, a place in ``places``.
+            index_draws: each person's index in each draw; as many draws every time.
+        """
+        self._check(people, index_draws)
+        if self._lowest is not None:
+            hopeful = _reaches(index_draws, groups, self._lowest)
+            people, groups, index_draws = people.filter(hopeful), groups[hopeful], index_draws[:, hopeful]
+        self._parts.append((people, groups, index_draws))
+        if sum(len(groups) for _, groups, _ in self._parts) > self._limit:
+            self._limit = max(FEWEST_TO_THIN, 2 * len(self.thin()[1]))
+
+    def thin(self) -> tuple[pl.DataFrame, Codes, Draws]:
+        """The candidates: their rows, groups and indices; all others are forgotten."""
+        frames, codes, draws = zip(*self._parts, strict=True)
+        people, groups, index_draws = pl.concat(frames), np.concatenate(codes), np.concatenate(draws, axis=1)
+        self._lowest = find_cut_offs(index_draws, groups, self._places, self._budget).lowest
+        kept = _reaches(index_draws, groups, self._lowest)
+        self._parts = [(people.filter(kept), groups[kept], index_draws[:, kept])]
+        return self._parts[0]
+
+    def _check(self, people: pl.DataFrame, index_draws: Draws) -> None:
+        finite = np.isfinite(index_draws).all(axis=0)
+        if not finite.all():
+            identity = people["id"][int(np.argmin(finite))]
+            raise ConvergenceError(f"The model gives id {identity!r} an index that is not finite. Fit it anew.")
+
+
+def _reaches(
+    index_draws: Draws, groups: Codes, lowest: Float[np.ndarray, "draws groups"]
+) -> Bool[np.ndarray, " people"]:
+    """Who is at or above the lowest index of her group in some draw; draw by draw, because memory is short."""
+    reaches = np.zeros(len(groups), bool)
+    for values, edges in zip(index_draws, lowest, strict=True):
+        reaches |= values >= edges[groups]
+    return reaches
