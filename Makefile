@@ -7,7 +7,7 @@ PYTEST = $(RUN) -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal 
 INSTALL = $(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all lint format bench clean
+.PHONY: help demo test test-slow test-all lint format bench clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -20,6 +20,9 @@ test: $(VENV)/dev ## every package and every claim once, by its fastest honest o
 
 test-all: $(VENV)/dev ## everything: also sweeps, kill loops, slow references, browsers, and array shapes at run time
 	$(PYTEST) --jaxtyping-packages=armwise,beartype.beartype
+
+test-slow: $(VENV)/dev ## what test leaves out; with test before it, every test has run
+	$(PYTEST) -m exhaustive --jaxtyping-packages=armwise,beartype.beartype
 
 lint: $(VENV)/dev ## ruff and mypy, both clean
 	$(RUN) -m ruff check

@@ -63,10 +63,10 @@ def test_the_promise_for_the_demonstration_comes_true_and_its_planner_is_not_cal
 
 
 def test_where_calls_do_nothing_hardly_any_claim_is_made():
-    """Before: 28 % of claims over 40 worlds were "significant". Of 10 worlds' 190 figures, about 10 are expected."""
-    figures = [figure for seed in range(500, 510) for figure in judge_world("no effect", seed)]
+    """Before: 28 % of claims over 40 worlds were "significant". Of 6 worlds' 114 figures, about 6 are expected."""
+    figures = [figure for seed in range(500, 506) for figure in judge_world("no effect", seed)]
     claims = [abs(figure.value) > 1.96 * figure.error for figure in figures if np.isfinite(figure.value)]
-    assert len(claims) > 150
+    assert len(claims) > 90
     assert np.mean(claims) < 0.15
 
 

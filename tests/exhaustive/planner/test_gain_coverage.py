@@ -7,7 +7,7 @@ from scipy.stats import binom
 from armwise.data.domains import simulated_programme
 from armwise.planner import estimate_call_gains
 
-NUM_WORLDS = 200
+NUM_WORLDS = 100
 
 
 @pytest.mark.parametrize("past_calls", ["random", "disengaged first", "lowest share"])
@@ -36,7 +36,7 @@ def test_intervals_of_gains_cover_0(past_calls):
 def test_intervals_of_gains_cover_the_truth_where_people_differ(call_effect):
     """The truth: each person's own chain and effect, averaged over the weeks that people were in the state."""
     rewards, covered = np.array([0.0, 1.0]), []
-    for world in range(100):
+    for world in range(60):
         options = {"num_people": 1500, "num_weeks": 10, "calls_per_week": 90, "call_effect": call_effect}
         programme = simulated_programme(world, **options)
         found = estimate_call_gains(programme.trajectories, rewards, world)

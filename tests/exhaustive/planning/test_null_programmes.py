@@ -7,7 +7,7 @@ from armwise.planning import assess_programme, sample, write_text
 from armwise.training import TrainConfig
 from tests.planning.backtests import write_sample
 
-NUM_WORLDS = 24
+NUM_WORLDS = 12
 
 
 def judge_world(folder, monkeypatch, seed, num_people=300, **assumed):
@@ -19,20 +19,20 @@ def judge_world(folder, monkeypatch, seed, num_people=300, **assumed):
 
 @pytest.mark.parametrize("past_calls", ["random", "disengaged first"])
 def test_where_calls_do_nothing_claims_are_as_rare_as_chance_allows(tmp_path, monkeypatch, past_calls):
-    """Before, 28 % of such claims were "significant". An interval of 95 % may miss 0 in about 1 of 24 worlds."""
+    """Before, 28 % of such claims were "significant". An interval of 95 % may miss 0 in about 1 of 20 worlds."""
     kept = [
         judge_world(tmp_path / str(seed), monkeypatch, seed, unaffected=1.0, past_calls=past_calls)
         for seed in range(NUM_WORLDS)
     ]
     gains = [way.gain for each in kept for way in each.ways if way.name != "never"]
-    assert sum(each.effects.is_shown for each in kept) <= 3
-    assert sum(each.effects.is_harmful for each in kept) <= 3
-    assert sum("armwise did better" in write_text(each) for each in kept) <= 3
-    # The ways share one estimate of the effect, so that their intervals miss together: as if there were 24 in all. Of
-    # 24, four or more miss on one side by chance (2.5 %) once in 300 times, and six or more on either side (5 %) once
-    # in 1,000 times.
-    assert np.mean([gain.is_above_zero for gain in gains]) <= 3 / 24
-    assert np.mean([gain.is_above_zero or gain.is_below_zero for gain in gains]) <= 5 / 24
+    assert sum(each.effects.is_shown for each in kept) <= 2
+    assert sum(each.effects.is_harmful for each in kept) <= 2
+    assert sum("armwise did better" in write_text(each) for each in kept) <= 2
+    # The ways share one estimate of the effect, so that their intervals miss together: as if there were 12 in all. Of
+    # 12, three or more miss on one side by chance (2.5 %) once in 350 times, and four or more on either side (5 %) once
+    # in 450 times.
+    assert np.mean([gain.is_above_zero for gain in gains]) <= 2 / 12
+    assert np.mean([gain.is_above_zero or gain.is_below_zero for gain in gains]) <= 3 / 12
 
 
 def test_calls_that_hurt_are_shown_to_hurt(tmp_path, monkeypatch):
