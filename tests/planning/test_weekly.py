@@ -255,15 +255,19 @@ output = Path(sys.argv[1])
 lists = [b"first\\n" * 20_000, b"second\\n" * 30_000]
 manifest, made = SimpleNamespace(to_json=lambda: "{}"), SimpleNamespace(probabilities_to_bytes=lambda: b"id")
 plans = [SimpleNamespace(content=each, files=(), manifest=manifest, plan=made) for each in lists]
-write_plan(plans[0], output)
-chance, seen = random.Random(0), set()
+for plan in plans:
+    write_plan(plan, output)
+start = time.perf_counter()
+for plan in plans:
+    write_plan(plan, output)
+once_each, chance, seen = time.perf_counter() - start, random.Random(0), set()
 for trial in range(60):
     child = os.fork()
     if not child:
         while True:
             for plan in plans:
                 write_plan(plan, output)
-    time.sleep(chance.uniform(0, 0.03))
+    time.sleep(chance.uniform(0, 3 * once_each))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
     content = output.read_bytes()
@@ -276,7 +280,10 @@ print(len(seen))
 
 
 def test_killed_while_writing_a_list_is_whole_and_has_its_manifest(tmp_path):
-    """A process that does nothing but write, killed 60 times at random: the moment that a whole run rarely meets."""
+    """A process that does nothing but write, killed 60 times at random: the moment that a whole run rarely meets.
+
+    How long it may write follows from how long writing takes, so that on a slow disk both lists are seen, too.
+    """
     command = [sys.executable, "-W", "ignore", "-c", WRITER, str(tmp_path / "list.csv")]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
