@@ -37,7 +37,7 @@ bench: $(VENV)/bench ## measure, side by side with peers, and rewrite results, R
 	for name in rmab mixtures losses training growth plan startup history; do \
 	  $(RUN) -m benchmarks.$$name $(if $(FULL),--full) || exit 1; \
 	done
-	$(if $(FULL),$(RUN) -m benchmarks.simulation && $(RUN) -m benchmarks.states)
+	$(if $(FULL),$(RUN) -m benchmarks.simulation && $(RUN) -m benchmarks.states && $(RUN) -m benchmarks.chains)
 	$(RUN) -m benchmarks.figure
 	$(RUN) -m benchmarks.pages
 
