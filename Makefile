@@ -4,6 +4,9 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 # An idle process takes tests from a busy one. The slowest 20 are printed, so that the suite stays quick.
 PYTEST = $(RUN) -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal --durations 20 --durations-min 1
+# Array shapes are checked at run time, except in the laboratory: it reads millions of values of results.
+TYPED := armwise.data,armwise.evaluation,armwise.losses,armwise.mixtures,armwise.models,armwise.native,armwise.planner
+SHAPES := --jaxtyping-packages=$(TYPED),armwise.planning,armwise.rmab,armwise.training,beartype.beartype
 INSTALL = $(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
@@ -19,10 +22,10 @@ test: $(VENV)/dev ## every package and every claim once, by its fastest honest o
 	$(PYTEST) -m "not exhaustive"
 
 test-all: $(VENV)/dev ## everything: also sweeps, kill loops, slow references, browsers, and array shapes at run time
-	$(PYTEST) --jaxtyping-packages=armwise,beartype.beartype
+	$(PYTEST) $(SHAPES)
 
 test-slow: $(VENV)/dev ## what test leaves out; with test before it, every test has run
-	$(PYTEST) -m exhaustive --jaxtyping-packages=armwise,beartype.beartype
+	$(PYTEST) -m exhaustive $(SHAPES)
 
 lint: $(VENV)/dev ## ruff and mypy, both clean
 	$(RUN) -m ruff check
