@@ -171,11 +171,19 @@ def test_fit_and_evaluate_do_not_name_each_other(tmp_path):
 
 
 def test_one_call_is_one_call():
-    summary = PlanSummary(1, 1, 1, 1, {"north": (0, 1)}, {}, {}, 0)
+    summary = PlanSummary(1, 1, 1, 1, {"north": (0, 1)}, {}, {}, 0, 0)
     assert str(summary).splitlines()[:2] == ["1 of 1 call, for 1 people:", "  north: 0 of 1 call"]
     person = pl.DataFrame({"id": ["a"], "group": ["north"], "state": [1], "since_observed": [1], "observed": [1]})
     person = person.with_columns(
-        since_call=-1, calls=pl.lit(1), exclusion=pl.lit(None), index=0.1, gain=0.1, gain_low=0.0, gain_high=0.2
+        since_call=-1,
+        calls=pl.lit(1),
+        exclusion=pl.lit(None),
+        index=0.1,
+        gain=0.1,
+        gain_low=0.0,
+        gain_high=0.2,
+        chance=None,
+        reason=pl.lit("so"),
     )
     calls = pl.DataFrame({"id": ["b"], "rank": [1], "group": ["north"], "index": [0.5]})
     rules = CallRules.make(1, None, 0, None, 1, "week")

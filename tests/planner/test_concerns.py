@@ -68,7 +68,7 @@ def test_the_probability_is_that_of_scipy(calls):
 def test_a_list_is_mostly_lots_where_most_calls_go_to_people_of_whom_nobody_can_tell():
     told = lots_concern(np.array([1.0] * 4 + [0.1] * 60 + [0.0] * 7), by_lot=True)
     assert told[0].sentence == (
-        "The list is mostly lots: for about 6 of 10 calls the model hardly prefers anyone among 60 people."
+        "The list is mostly lots: about 6 of 10 calls go to some of 60 people who each had less than an even chance."
     )
     assert "could as well be drawn by lot" in lots_concern(np.full(50, 0.2), by_lot=False)[0].sentence
     assert lots_concern(np.array([1.0] * 6 + [0.1] * 40), by_lot=True) == []

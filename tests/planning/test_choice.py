@@ -1,9 +1,11 @@
 """What a plan records of how sure it is: in the list, beside it, in the manifest, in explanations and in warnings."""
 
+import copy
 import dataclasses
 import hashlib
 import io
 
+import equinox as eqx
 import numpy as np
 import polars as pl
 import pytest
@@ -12,6 +14,7 @@ import armwise as aw
 from armwise.planning.call_list import COLUMNS
 from armwise.planning.concerns import find_concerns, may_be_called
 from armwise.planning.manifest import compare, find_manifest, find_probabilities, make_manifest
+from armwise.planning.reasons import in_100
 from armwise.planning.rules import BEST, CHOICES, LOTTERY
 from tests.planning.outreach import columns, known_people
 from tests.planning.report.pages import make_effects, make_facts, sample_data
@@ -89,6 +92,10 @@ def test_explanations_say_how_sure(choice):
     )
     told = str(plan.explain(unlucky["id"][0]))
     assert ("this time the lots chose others" in told) == (choice == LOTTERY)
+    # Whoever asks why she was left out is told what is expected of her, not what calls gained for others.
+    assert " if left alone (" in told
+    assert told.endswith(f"{in_100(probability[unlucky['id'][0]])} likely models choose her.")
+    assert "average over people in the state" not in told
     for identity in [*plan.calls["id"][:2], unlucky["id"][0]]:
         assert plan.explain(identity).call_probability == probability[identity]
 
@@ -99,13 +106,33 @@ def test_a_plan_says_how_many_places_were_certain():
     certain = int((chances == 1).sum())
     assert certain < 12
     assert plan.lots_sentence == (
-        f"Of 12 places, {certain} {'was' if certain == 1 else 'were'} certain and lots decided {12 - certain}: calls "
-        'to these people are worth almost the same. [choice] in programme.toml sets this; rule = "best" draws no lots.'
+        f"Of 12 places, {certain} {'was' if certain == 1 else 'were'} certain and lots decided {12 - certain}; by "
+        "the model's predictions, that costs at most 20 % of what the list is worth. [choice] in programme.toml sets "
+        'this; rule = "best" draws no lots.'
     )
     assert make_plan(BEST).lots_sentence == ""
     lucky = plan.calls["id"].to_list()[-1]
     chance = dict(plan.call_probabilities.select("id", "list_probability").iter_rows())[lucky]
     assert ("Lots decided: the person had a chance of" in str(plan.explain(lucky))) == (chance < 1)
+
+
+def test_with_calls_for_everyone_no_reason_says_that_models_chose_her():
+    plan = make_plan(LOTTERY, budget=1000)
+    assert len(plan) == plan.summary.num_eligible
+    assert not plan.calls["reason"].str.contains("models").any()
+
+
+def test_calls_that_the_model_expects_nothing_from_are_counted():
+    case = known_people()
+    planner, model = copy.copy(case.planner), case.planner.model_
+    # A call takes 3 from the log-odds of every newcomer: it does harm.
+    weights = model.population.weights.at[model.num_states :].set(0.0).at[model.num_states :, 0].set(-3.0)
+    planner.model_ = eqx.tree_at(lambda each: each.population.weights, model, weights)
+    assert (planner.plan(case.people, budget=12).calls["index"] <= 0).all()
+    summary = planner.plan(case.people, budget=12).summary
+    assert summary.num_without_prediction == 12
+    assert "12 on the list although by the model's predictions a call to them gains nothing" in str(summary)
+    assert case.planner.plan(case.people, budget=12).summary.num_without_prediction == 0
 
 
 def test_reasons_are_each_persons_own():
@@ -155,6 +182,6 @@ def test_lots_and_rules_are_concerns(data):
     lots = pl.DataFrame({"id": [f"x{n}" for n in range(100)], "lot_probability": 0.03})
     plan = listing(data, data.ids[:3].to_list(), call_probabilities=lots, num_draws=64)
     (mostly,) = [each for each in find_concerns(data, plan, make_effects()) if each.about == "lots"]
-    assert mostly.sentence.startswith("The list is mostly lots: for about 3 of 3 calls")
+    assert mostly.sentence.startswith("The list is mostly lots: about 3 of 3 calls")
     rule = find_concerns(data, listing(data, data.ids[:3].to_list()), make_effects(comparable=4.0))
     assert [each.what for each in rule] == ["Past calls followed a rule"]

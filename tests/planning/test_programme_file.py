@@ -41,13 +41,13 @@ def test_the_defaults(tmp_path):
     assert (programme.choice, programme.lottery_cost) == (CallRules().choice, CallRules().lottery_cost)
 
 
-@pytest.mark.parametrize("rule", ["lottery", "best"])
-def test_the_way_to_choose(tmp_path, rule):
-    text = f'{PROGRAMME}\n[choice]\nrule = "{rule}"\ncost = 0.05\n'
+@pytest.mark.parametrize(("rule", "cost"), [("lottery", 0.05), ("best", 0.05), ("lottery", 0), ("lottery", 1)])
+def test_the_way_to_choose(tmp_path, rule, cost):
+    text = f'{PROGRAMME}\n[choice]\nrule = "{rule}"\ncost = {cost}\n'
     programme = read_programme(write_programme(tmp_path, programme=text))
-    assert (programme.choice, programme.lottery_cost) == (rule, 0.05)
+    assert (programme.choice, programme.lottery_cost) == (rule, cost)
     rules = rules_of(programme)
-    assert (rules.choice, rules.lottery_cost) == (rule, 0.05)
+    assert (rules.choice, rules.lottery_cost) == (rule, cost)
 
 
 def test_the_groups_make_the_total(tmp_path):

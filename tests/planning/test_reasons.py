@@ -41,9 +41,9 @@ def reason(evidence=HELPED, num_states=2, **changes):
 
 def test_the_whole_sentence():
     assert reason() == (
-        "not engaged for 3 weeks, engaged in 6 of 9 weeks; comes back with 24 % if left alone, 36 % if called (5 to 19 "
-        "points more, mostly from her own weeks, engaged the week after 2 of 3 calls); 83 of 100 likely models choose "
-        "her"
+        "not engaged for 3 weeks, engaged in 6 of 9 weeks; comes back with 24 % if left alone (mostly from her own "
+        "weeks), 36 % if called (5 to 19 points more, engaged the week after 2 of 3 calls); 83 of 100 likely models "
+        "choose her"
     )
 
 
@@ -58,8 +58,11 @@ def test_the_whole_sentence():
         ({"own_weeks": 1, "engaged_weeks": 0, "streak": 1}, "not engaged last week, the only week observed; "),
         ({"state": 1}, "engaged for 3 weeks, engaged in 6 of 9 weeks; stays with 24 % if left alone"),
         ({"state": None, "own_weeks": 0}, "new: not observed in any week yet; is engaged next week with 24 %"),
-        ({"own_share": 0.2}, "points more, mostly from similar people, engaged the week after 2 of 3 calls)"),
-        ({"calls": 0, "answered": 0}, "mostly from her own weeks, never called)"),
+        (
+            {"own_share": 0.2},
+            "24 % if left alone (mostly from similar people), 36 % if called (5 to 19 points more, engaged",
+        ),
+        ({"calls": 0, "answered": 0}, "(5 to 19 points more, from similar people: never called)"),
         ({"calls": 1, "answered": 0}, "engaged the week after 0 of 1 call)"),
         ({"call_probability": 1.0}, "; all likely models choose her"),
         ({"call_probability": 0.001}, "; 1 of 100 likely models choose her"),
@@ -112,7 +115,9 @@ def test_people_with_different_weeks_have_different_reasons():
             itertools.product([1, 2, 3], [3, 4, 5, 6], [0.1, 0.2, 0.3, 0.4])
         )
     ]
-    table = call_table(pl.DataFrame(people), CallRules(48), 2, Evidence(HELPED, ""), has_groups=False)
+    frame, evidence = pl.DataFrame(people), Evidence(HELPED, "")
+    told = frame.with_columns(reasons(frame, CallRules(48), 2, evidence))
+    table = call_table(told, evidence, has_groups=False)
     assert table["reason"].n_unique() == 48
     assert table.columns[-3:] == ["call_probability", "reason", "evidence"]
 

@@ -125,7 +125,8 @@ def lots_concern(probabilities: Float[np.ndarray, " people"], *, by_lot: bool) -
         return []
     what = "The list is mostly lots" if by_lot else "Most of the list could as well be drawn by lot"
     meaning = (
-        f"for about {places:,.0f} of {calls:,.0f} calls the model hardly prefers anyone among {len(unsure):,} people"
+        f"about {places:,.0f} of {calls:,.0f} calls go to some of {len(unsure):,} people who each had less than an "
+        "even chance"
     )
     return [Concern(what, meaning, "lots")]
 

@@ -13,7 +13,7 @@ from armwise.planning.evidence import NOTHING_KNOWN, Evidence
 from armwise.planning.explanation import Explanation, explain
 from armwise.planning.files import spreadsheet_safe, without_hidden
 from armwise.planning.programme import PathLike
-from armwise.planning.reasons import reasons, state_word
+from armwise.planning.reasons import state_word
 from armwise.planning.rules import LOTTERY, CallRules
 from armwise.planning.workbook import to_workbook
 from armwise.text import counted
@@ -39,6 +39,8 @@ class PlanSummary:
         unseen: for each feature, how many eligible people have a value that the model never learned from.
         num_without_gain: on the list although calls to people in their state gained nothing, or less than nothing, by
             the estimate.
+        num_without_prediction: on the list although, by the chains predicted for them, a call gains nothing, or less
+            than nothing: their index is 0 or below.
     """
 
     num_people: int
@@ -49,6 +51,7 @@ class PlanSummary:
     excluded: Mapping[str, int]
     unseen: Mapping[str, int]
     num_without_gain: int
+    num_without_prediction: int
 
     def __str__(self) -> str:
         lines = [f"{self.num_calls:,} of {counted(self.budget, 'call')}, for {self.num_people:,} people:"]
@@ -59,6 +62,9 @@ class PlanSummary:
         if self.num_without_gain:
             calls = "past calls to people in the same state gained nothing, or did harm"
             lines += [f"  {self.num_without_gain:,} on the list although {calls}"]
+        if self.num_without_prediction:
+            calls = "by the model's predictions a call to them gains nothing, or does harm"
+            lines += [f"  {self.num_without_prediction:,} on the list although {calls}"]
         return "\n".join(lines)
 
 
@@ -142,8 +148,8 @@ class Plan:
         certain = len(self) - by_lot
         return (
             f"Of {counted(len(self), 'place')}, {certain:,} {'was' if certain == 1 else 'were'} certain and lots "
-            f"decided {by_lot:,}: calls to these people are worth almost the same. [choice] in programme.toml sets "
-            'this; rule = "best" draws no lots.'
+            f"decided {by_lot:,}; by the model's predictions, that costs at most {100 * self.rules.lottery_cost:g} % "
+            'of what the list is worth. [choice] in programme.toml sets this; rule = "best" draws no lots.'
         )
 
     def probabilities_to_bytes(self) -> bytes:
@@ -187,12 +193,9 @@ COLUMNS = (
 )
 
 
-def call_table(
-    chosen: pl.DataFrame, rules: CallRules, num_states: int, evidence: Evidence, *, has_groups: bool
-) -> pl.DataFrame:
-    """The chosen people, in order, as a list to work from; ``reasons`` says what is told of people's own weeks."""
+def call_table(chosen: pl.DataFrame, evidence: Evidence, *, has_groups: bool) -> pl.DataFrame:
+    """The chosen people, in order and each with her reason, as a list to work from."""
     ranked = chosen.with_columns(
-        reasons(chosen, rules, num_states, evidence),
         rank=pl.int_range(1, pl.len() + 1),
         expected_gain=pl.col("gain"),
         evidence=pl.lit(evidence.name),

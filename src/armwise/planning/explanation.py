@@ -7,7 +7,7 @@ import polars as pl
 
 from armwise.evaluation.gain import NUM_STEPS
 from armwise.planning.evidence import HELPED, Evidence
-from armwise.planning.reasons import gain_words, in_100
+from armwise.planning.reasons import how_sure, in_100
 from armwise.planning.rules import (
     COOL_DOWN,
     FINISHED,
@@ -69,7 +69,7 @@ def explain(
     """The explanation of one person.
 
     Args:
-        person: one row: where she stands, and if she may be called index, gain and what ``reasons`` takes.
+        person: one row: where she stands, and if she may be called index, gain, chances and her own ``reason``.
         calls: the list.
         rules: that it keeps to.
         evidence: what past calls did.
@@ -84,8 +84,8 @@ def explain(
     elif excluded:
         reasons = [_exclusion(name, row, rules) for name in excluded]
     else:
-        gain = person.select(gain_words(rules.step_name, evidence)).item()
-        reasons = [_left_out(row, calls, rules, list_probability), _as_sentence(gain)]
+        own = [row["reason"], how_sure({"call_probability": call_probability})]
+        reasons = [_left_out(row, calls, rules, list_probability), *(_as_sentence(words) for words in own if words)]
     if not excluded:
         reasons += _about_gains(row, rules.step_name, evidence)
     return Explanation(
@@ -113,7 +113,8 @@ def _about_gains(row: dict[str, Any], step: str, evidence: Evidence) -> list[str
         f"A gain is an average over people in the state that this person is probably in, in {step}s of engagement in "
         f"the {NUM_STEPS} {step}s after one call, estimated from past calls; it is not known for this person alone."
     )
-    told = [] if row["gain"] is None else [meaning]
+    # Where her own chain is known, her sentence names chances and no gain.
+    told = [meaning] if row["gain"] is not None and row["chance"] is None else []
     return told if evidence.name == HELPED else [*told, evidence.sentence]
 
 

@@ -19,6 +19,7 @@ from armwise.planning.call_list import Plan, PlanSummary, call_table
 from armwise.planning.evidence import Evidence
 from armwise.planning.frames import check_distinct
 from armwise.planning.population import FROM_WEEKS, Population
+from armwise.planning.reasons import reasons
 from armwise.planning.rules import CallRules, check_groups, first_reason
 from armwise.planning.scoring import Scores, infer, score
 from armwise.planning.shortlist import Selection
@@ -72,11 +73,11 @@ class Planning:
 
         Memory holds one part of them, those who may be on the list, their weeks, and 8 bytes a person for their ids.
         """
-        selection, reasons, unseen = Selection(self._rules, self._seed, self._step), Counter[str](), Counter[str]()
+        selection, excluded, unseen = Selection(self._rules, self._seed, self._step), Counter[str](), Counter[str]()
         num_people, num_found, hashes = 0, 0, []
         for frame in people.batches([column.name for column in self._encoder.columns], batch_size):
             roster = people.roster(frame).with_columns(why_not=first_reason(self._rules))
-            reasons.update(dict(roster["why_not"].drop_nulls().value_counts().iter_rows()))
+            excluded.update(dict(roster["why_not"].drop_nulls().value_counts().iter_rows()))
             hashes.append(roster["id"].hash().to_numpy())
             scored = self._scored(people, frame, roster, draws=True)
             unseen.update(scored.unseen)
@@ -88,7 +89,7 @@ class Planning:
         _check_once_each(people, hashes)
         if not num_found:
             people.refuse_strangers()
-        return self._finish(people, num_people, selection, reasons, unseen)
+        return self._finish(people, num_people, selection, excluded, unseen)
 
     def _scored(self, people: Population, frame: pl.DataFrame, roster: pl.DataFrame, *, draws: bool) -> Scored:
         """Those who may be called, with everything that is said of them."""
@@ -121,29 +122,34 @@ class Planning:
         people: Population,
         num_people: int,
         selection: Selection,
-        reasons: Counter[str],
+        excluded: Counter[str],
         unseen: Counter[str],
     ) -> Plan:
         chosen, probabilities, num_draws = selection.finish()
         used = dict(chosen["group"].drop_nulls().value_counts().iter_rows())
         summary = PlanSummary(
             num_people=num_people,
-            num_eligible=num_people - reasons.total(),
+            num_eligible=num_people - excluded.total(),
             num_calls=chosen.height,
             budget=self._rules.total,
             calls_by_group={name: (used.get(name, 0), cap) for name, cap in self._rules.group_budgets},
-            excluded=dict(sorted(reasons.items())),
+            excluded=dict(sorted(excluded.items())),
             unseen={name: number for name, number in sorted(unseen.items()) if number},
             num_without_gain=int((chosen["gain"] <= 0).sum()),
+            num_without_prediction=int((chosen["index"] <= 0).sum()),
         )
         evidence = Evidence.of(self._gains.effects, self._rules.step_name, people.num_states)
-        calls = call_table(chosen, self._rules, people.num_states, evidence, has_groups="group" in people.columns)
+        # With calls for everyone, every model "chooses" everyone, which says nothing about anybody.
+        told = chosen.drop("call_probability") if summary.num_calls == summary.num_eligible else chosen
+        words = reasons(told, self._rules, people.num_states, evidence)
+        calls = call_table(chosen.with_columns(words), evidence, has_groups="group" in people.columns)
 
         def standing(identity: str) -> pl.DataFrame:
             frame = people.find(identity)
             roster = people.roster(frame).with_columns(why_not=first_reason(self._rules))
             scored = self._scored(people, frame, roster, draws=False).eligible
-            return scored if scored.height else roster
+            own = scored.with_columns(reasons(scored, self._rules, people.num_states, evidence))
+            return own if own.height else roster
 
         return Plan(calls, summary, self._rules, standing, evidence, probabilities, num_draws)
 

@@ -355,7 +355,7 @@ def _rules(section: Section) -> Rules:
 
 def _choice(section: Section) -> tuple[str, float]:
     """How people are chosen among those who may be called, and what lots may cost."""
-    choice = section.choice("rule", CHOICES), section.share("cost", LOTTERY_COST)
+    choice = section.choice("rule", CHOICES), section.share("cost", LOTTERY_COST, with_ends=True)
     section.refuse_unknown()
     return choice
 

@@ -34,8 +34,8 @@ def reasons(people: pl.DataFrame, rules: CallRules, num_states: int, evidence: E
         people: state, since_observed, gain, gain_low and gain_high; and where people's own weeks are known the columns
             of ``OWN_COLUMNS``: weeks observed, weeks engaged among them, weeks in a row in the present state, past
             calls and how many of them a higher state, or the highest, followed; the chances of being engaged next week
-            if left alone and if called, the ends of the 90 % interval of their difference, and how much of this comes
-            from own weeks (0 to 1). A row with a null chance is told as if they were not known.
+            if left alone and if called, the ends of the 90 % interval of their difference, and how much of the
+            first chance comes from own weeks (0 to 1). A row with a null chance is told as if they were not known.
         rules: how a step is called.
         num_states: of engagement.
         evidence: what past calls did.
@@ -96,8 +96,11 @@ def _chances(row: dict[str, Any], step: str, num_states: int, evidence: Evidence
     if num_states == 2 and (row["state"] is None or (row["since_observed"] or 1) > 1):
         # Nobody knows where she is now.
         verb = f"is engaged next {step} with"
-    source = _source(row, step, num_states)
-    return f"{verb} {alone} if left alone, {called} if called ({_difference(row, evidence)}, {source})"
+    whose = "mostly from her own weeks" if row["own_share"] >= 0.5 else "mostly from similar people"
+    return (
+        f"{verb} {alone} if left alone ({whose}), {called} if called "
+        f"({_difference(row, evidence)}, {_answers(row, step, num_states)})"
+    )
 
 
 def _difference(row: dict[str, Any], evidence: Evidence) -> str:
@@ -115,13 +118,12 @@ def _signed(number: float) -> str:
     return text if text == "0" else f"{'+' if number > 0 else MINUS}{text}"
 
 
-def _source(row: dict[str, Any], step: str, num_states: int) -> str:
-    """What the chances are from: past calls to her, her weeks, or people like her."""
-    whose = "mostly from her own weeks" if row["own_share"] >= 0.5 else "mostly from similar people"
+def _answers(row: dict[str, Any], step: str, num_states: int) -> str:
+    """What the effect of a call is known from: her answers to calls, or other people's if she was never called."""
     if not row["calls"]:
-        return f"{whose}, never called"
+        return "from similar people: never called"
     after = "engaged" if num_states == 2 else "higher"
-    return f"{whose}, {after} the {step} after {row['answered']} of {counted(row['calls'], 'call')}"
+    return f"{after} the {step} after {row['answered']} of {counted(row['calls'], 'call')}"
 
 
 def how_sure(row: dict[str, Any]) -> str:

@@ -83,11 +83,14 @@ class Section:
             f"a whole number from {minimum} to {maximum}" if maximum < 2**31 else f"a whole number from {minimum} on",
         )
 
-    def share(self, key: str, default: float) -> float:
-        """A number strictly between 0 and 1."""
-        return float(
-            self._get(key, default, lambda value: _is_number(value) and 0 < value < 1, "a number between 0 and 1")
-        )
+    def share(self, key: str, default: float, *, with_ends: bool = False) -> float:
+        """A number between 0 and 1; 0 and 1 themselves only with the ends."""
+
+        def valid(value: Any) -> bool:
+            return _is_number(value) and (0 <= value <= 1 if with_ends else 0 < value < 1)
+
+        words = "a number from 0 to 1" if with_ends else "a number above 0 and below 1"
+        return float(self._get(key, default, valid, words))
 
     def rising(self, key: str, default: tuple[float, ...]) -> tuple[float, ...]:
         """A list of numbers of at least 0, each larger than the one before."""

@@ -107,7 +107,9 @@ def make_facts(data, **changes):
             "reason": [f"{ATTACK}; a call adds 1.25 weeks", "engaged", "never observed"],
         }
     )
-    summary = PlanSummary(300, 250, 3, 3, {}, {"called recently": 40, LONG: 5, f"never: {ATTACK}": 10}, {ATTACK: 2}, 1)
+    summary = PlanSummary(
+        300, 250, 3, 3, {}, {"called recently": 40, LONG: 5, f"never: {ATTACK}": 10}, {ATTACK: 2}, 1, 1
+    )
     language = data.features["language"].to_list()
     language[:40], language[40:45] = [ATTACK] * 40, ["tiny"] * 5
     data = dataclasses.replace(data, features=data.features.with_columns(pl.Series("language", language)))

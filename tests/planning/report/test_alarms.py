@@ -23,7 +23,9 @@ from tests.planning.report.pages import make_assessment, make_effects, make_fact
 def quiet(tmp_path_factory):
     """Facts that alarm nobody."""
     facts = make_facts(sample_data(tmp_path_factory.mktemp("alarms")))
-    summary = dataclasses.replace(facts.plan.summary, unseen={}, num_without_gain=0, num_calls=30)
+    summary = dataclasses.replace(
+        facts.plan.summary, unseen={}, num_without_gain=0, num_without_prediction=0, num_calls=30
+    )
     plan = dataclasses.replace(facts.plan, summary=summary)
     quality = dataclasses.replace(facts.quality, outages=())
     return facts._replace(
@@ -189,14 +191,15 @@ def test_outages_warnings_and_old_models_are_alarms(quiet):
 
 
 def test_calls_without_gain_and_values_never_seen_are_alarms(quiet):
-    summary = dataclasses.replace(quiet.plan.summary, unseen={"phone": 4}, num_without_gain=2)
+    summary = dataclasses.replace(quiet.plan.summary, unseen={"phone": 4}, num_without_gain=2, num_without_prediction=3)
     text = said(quiet._replace(plan=dataclasses.replace(quiet.plan, summary=summary)))
     assert "2 people are listed without an expected gain." in text
+    assert "3 calls are not expected to help." in text
     assert "phone (4 people)" in text
 
 
 NEED = Concern("Calls are far from need by language", "urdu gets 0 of 42 calls", "groups", "language", ("urdu",))
-LOTS = Concern("The list is mostly lots", "for about 30 of 42 calls the model hardly prefers anyone", "lots")
+LOTS = Concern("The list is mostly lots", "about 30 of 42 calls go to some of 99 people", "lots")
 RULE = Concern("Past calls followed a rule", "of 60 calls, 10 could have gone otherwise", "past calls")
 
 
@@ -204,7 +207,7 @@ def test_what_armwise_plan_warns_of_is_an_alarm(quiet):
     known = dataclasses.replace(quiet.plan, num_draws=64)
     text = said(quiet._replace(concerns=(NEED, LOTS, RULE), plan=known))
     assert "Calls are far from need by language. Urdu gets 0 of 42 calls." in text
-    assert "The list is mostly lots. For about 30 of 42 calls the model hardly prefers anyone." in text
+    assert "The list is mostly lots. About 30 of 42 calls go to some of 99 people." in text
     assert "Past calls followed a rule. Of 60 calls, 10 could have gone otherwise." in text
     few = dataclasses.replace(quiet.effects, comparable=10.0)
     assert "followed a rule" not in said(quiet._replace(concerns=(RULE,), effects=few))

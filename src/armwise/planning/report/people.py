@@ -69,10 +69,18 @@ def _grouping(place: int, grouping: Grouping) -> Markup:
 
 def _beyond_chance(grouping: Grouping) -> str:
     """The groups whose share of people lies outside the interval of their share of calls."""
-    fewer = [group.name for group in grouping.groups if group.share_of_calls.high < group.share_of_people]
-    more = [group.name for group in grouping.groups if group.share_of_calls.low > group.share_of_people]
+    fewer = [
+        f"{grouping.column} = {group.name}"
+        for group in grouping.groups
+        if group.share_of_calls.high < group.share_of_people
+    ]
+    more = [
+        f"{grouping.column} = {group.name}"
+        for group in grouping.groups
+        if group.share_of_calls.low > group.share_of_people
+    ]
     said = [
-        f"{word} calls than its share of people, beyond chance: {', '.join(names)}."
+        f"{word} calls than their share of people, beyond chance: people with {', '.join(names)}."
         for word, names in (("Fewer", fewer), ("More", more))
         if names
     ]
