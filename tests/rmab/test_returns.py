@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from jax.test_util import check_grads
 
 import armwise as aw
-from armwise.rmab.checks import row_sum_tolerance
+from armwise._validation import row_sum_tolerance
 from armwise.rmab.elimination import LARGEST_WRITTEN_OUT
 from armwise.rmab.returns import check_fits
 from tests.oracles import random_transitions, solved_returns

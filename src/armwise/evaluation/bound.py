@@ -19,12 +19,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from armwise._validation import ArrayLike, as_float_array, first_offender, is_concrete
 from armwise.errors import InvalidInputError
 from armwise.evaluation.quality import PerCohort, Transitions, check_cohorts
 from armwise.losses import DecDFL
 from armwise.mixtures import LinearMixture
 from armwise.rmab import Problem
-from armwise.rmab.checks import ArrayLike, as_float_array, first_offender, is_concrete
 
 
 def fluid_bound(true_transitions: ArrayLike, problem: Problem, budget: ArrayLike) -> PerCohort:

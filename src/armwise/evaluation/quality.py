@@ -12,11 +12,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray, UInt32
 
-from armwise.errors import InvalidInputError
-from armwise.losses import DecDFL
-from armwise.mixtures import LinearMixture
-from armwise.rmab import Problem, passive_returns, simulate_policy, whittle_indices
-from armwise.rmab.checks import (
+from armwise._validation import (
     ArrayLike,
     as_float_array,
     check_ids,
@@ -25,6 +21,10 @@ from armwise.rmab.checks import (
     check_transitions,
     is_concrete,
 )
+from armwise.errors import InvalidInputError
+from armwise.losses import DecDFL
+from armwise.mixtures import LinearMixture
+from armwise.rmab import Problem, passive_returns, simulate_policy, whittle_indices
 from armwise.rmab.choices import Schedule
 from armwise.rmab.rollout import blocks
 from armwise.rmab.simulate import check_horizon, check_priorities, simulate_spend

@@ -6,10 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from armwise._validation import ArrayLike, as_float_array, check_transitions, first_offender, is_concrete
 from armwise.errors import InvalidInputError
 from armwise.losses.loss import Loss, check_prepared, check_same_shape
 from armwise.rmab import Problem
-from armwise.rmab.checks import ArrayLike, as_float_array, check_transitions, first_offender, is_concrete
 
 Transitions = Float[Array, "arms states actions states"]
 

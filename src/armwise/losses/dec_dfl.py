@@ -14,12 +14,12 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Int32, PRNGKeyArray
 
 from armwise import native
+from armwise._validation import ArrayLike, check_budget, check_transitions
 from armwise.errors import InvalidInputError
 from armwise.losses import by_rows
 from armwise.losses.loss import Loss, check_prepared, check_same_shape
 from armwise.mixtures import EntropyMixture, Mixture, MixtureSolution
 from armwise.rmab import Problem, all_policies, policy_returns, threshold_policies
-from armwise.rmab.checks import ArrayLike, check_budget, check_transitions
 from armwise.rmab.index_policies import index_policy_returns
 from armwise.rmab.whittle import departure_places
 

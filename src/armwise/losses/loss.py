@@ -13,9 +13,9 @@ import jax.numpy as jnp
 import jax.typing
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from armwise._validation import ArrayLike, as_float_array, check_finite
 from armwise.errors import InvalidInputError
 from armwise.rmab import Problem
-from armwise.rmab.checks import ArrayLike, as_float_array, check_finite
 
 
 class Lesson(NamedTuple):

@@ -20,13 +20,13 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from armwise._validation import ArrayLike, check_budget, check_transitions
 from armwise.errors import InvalidInputError
 from armwise.losses.dec_dfl import POLICY_SETS, UNITS, Places, returns_of, spread, state_places
 from armwise.losses.loss import Loss, check_prepared, check_same_shape
 from armwise.mixtures import LinearMixture
 from armwise.mixtures.calls import check_temperature
 from armwise.rmab import Problem
-from armwise.rmab.checks import ArrayLike, check_budget, check_transitions
 
 
 class PreparedPrices(NamedTuple):

@@ -24,11 +24,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Int32, PRNGKeyArray, UInt32
 
-from armwise.errors import InvalidInputError
-from armwise.losses.loss import Loss, check_prepared, check_same_shape
-from armwise.losses.soft_top_k import soft_top_k
-from armwise.rmab import Problem, whittle_indices
-from armwise.rmab.checks import (
+from armwise._validation import (
     ArrayLike,
     as_float_array,
     check_count,
@@ -38,6 +34,10 @@ from armwise.rmab.checks import (
     check_two_actions,
     is_concrete,
 )
+from armwise.errors import InvalidInputError
+from armwise.losses.loss import Loss, check_prepared, check_same_shape
+from armwise.losses.soft_top_k import soft_top_k
+from armwise.rmab import Problem, whittle_indices
 from armwise.rmab.choices import look_up
 from armwise.rmab.draws import uniforms
 from armwise.rmab.returns import check_fits

@@ -12,10 +12,10 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from armwise._validation import ArrayLike, as_float_array, is_concrete
 from armwise.errors import InvalidInputError
 from armwise.losses.loss import Lesson, Loss
 from armwise.rmab import Problem
-from armwise.rmab.checks import ArrayLike, as_float_array, is_concrete
 
 
 class WarmStart(Loss):

@@ -11,12 +11,12 @@ import numpy as np
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
+from armwise._validation import refuse_boolean
 from armwise.errors import ConvergenceError, InvalidInputError
 from armwise.mixtures.budgeted import RowRule, Spending, measure, solve
 from armwise.mixtures.edge import MARGIN
 from armwise.mixtures.rounding import epsilon
 from armwise.mixtures.solution import MixtureSolution, Values
-from armwise.rmab.checks import refuse_boolean
 
 _solve = jax.jit(solve, static_argnums=0)
 _measure = jax.jit(measure)

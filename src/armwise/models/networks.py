@@ -14,9 +14,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Integer, PRNGKeyArray
 
+from armwise._validation import check_count
 from armwise.data import Features
 from armwise.errors import InvalidInputError
-from armwise.rmab.checks import check_count
 
 Transitions = Float[Array, "arms states actions states"]
 Levels = tuple[int, ...]  # how many each category has

@@ -29,7 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Int32
 
-from armwise.rmab.checks import ArrayLike, check_transitions, check_two_actions
+from armwise._validation import ArrayLike, check_transitions, check_two_actions
 from armwise.rmab.problem import Problem
 from armwise.rmab.returns import check_fits, in_precision_of, split_costs
 from armwise.rmab.whittle import departure_places

@@ -26,8 +26,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from armwise._validation import ArrayLike, as_int_array, check_row_sums, check_transitions
 from armwise.errors import InvalidInputError
-from armwise.rmab.checks import ArrayLike, as_int_array, check_row_sums, check_transitions
 from armwise.rmab.elimination import LARGEST_WRITTEN_OUT, solve
 from armwise.rmab.policies import are_all_policies, check_policies
 from armwise.rmab.policy_tree import FEWEST_STATES, all_policy_returns

@@ -31,8 +31,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32
 
+from armwise._validation import ArrayLike, check_transitions, check_two_actions, is_concrete
 from armwise.errors import InvalidInputError
-from armwise.rmab.checks import ArrayLike, check_transitions, check_two_actions, is_concrete
 from armwise.rmab.elimination import LARGEST_WRITTEN_OUT, solve
 from armwise.rmab.problem import Problem
 from armwise.rmab.returns import check_fits

@@ -14,11 +14,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
+from armwise._validation import check_row_sums
 from armwise.data import Cohorts
 from armwise.errors import InvalidInputError
 from armwise.losses import Loss
 from armwise.rmab import Problem
-from armwise.rmab.checks import check_row_sums
 from armwise.training.checkpoint import Checkpoints
 from armwise.training.config import TrainConfig
 from armwise.training.judge import make_judge

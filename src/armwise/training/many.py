@@ -13,13 +13,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
+from armwise._validation import check_count, check_rate
 from armwise.data import Cohorts, SplitNumbers
 from armwise.errors import InvalidInputError
 from armwise.losses import Loss
 from armwise.rmab import Problem
-from armwise.rmab.checks import check_count
 from armwise.training.checkpoint import Checkpoints, fingerprint
-from armwise.training.config import TrainConfig, check_rate
+from armwise.training.config import TrainConfig
 from armwise.training.engine import cast, make_material, progress_bar, run_all
 from armwise.training.run import History, Material, Run, State, first_state
 from armwise.training.single import as_key, check_predictions, check_sides

@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key, PRNGKeyArray
 
+from armwise._validation import check_key
 from armwise.data import Cohorts, Splits
 from armwise.errors import ConvergenceError, InvalidInputError
 from armwise.losses import Loss
 from armwise.rmab import Problem
-from armwise.rmab.checks import check_key
 from armwise.training.checkpoint import Checkpoints, fingerprint
 from armwise.training.config import TrainConfig
 from armwise.training.engine import cast, make_material, progress_bar, run_all
