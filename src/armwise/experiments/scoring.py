@@ -15,6 +15,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Int, Key
 
+from armwise._hardware import on_cpu
 from armwise.data import Cohorts, Domain
 from armwise.evaluation.quality import over_cohorts
 from armwise.losses import DecDFL
@@ -105,7 +106,7 @@ def take(models: Any, runs: Int[np.ndarray, " chunk"]) -> Any:
 def runs_at_once(num_cohorts: int, cohorts: Cohorts) -> int:
     """How many runs' predictions for so many cohorts fit in the memory meant for them."""
     of_run = num_cohorts * int(np.prod(cohorts.true_transitions.shape[1:]))
-    bound = _CPU_PREDICTIONS if jax.default_backend() == "cpu" else _ACCELERATOR_PREDICTIONS
+    bound = _CPU_PREDICTIONS if on_cpu() else _ACCELERATOR_PREDICTIONS
     return max(1, bound // of_run)
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int, Int32, PRNGKeyArray
 
 from armwise import native
+from armwise._hardware import on_cpu
 from armwise._validation import ArrayLike, check_budget, check_transitions
 from armwise.errors import InvalidInputError
 from armwise.losses import by_rows
@@ -170,7 +171,7 @@ def _is_one_call(loss: DecDFL, predicted_transitions: ArrayLike, prepared: Prepa
     fits = len(shape) == 4 and shape == (arms, prepared.problem.num_states, len(prepared.problem.costs), shape[1])
     if not (fits and prepared.rewards.dtype == dtype):
         return False
-    if jax.default_backend() == "cpu":
+    if on_cpu():
         return native.is_available(dtype, shape[1], shape[2], policies)
     return policies <= by_rows.MOST_POLICIES
 
@@ -184,9 +185,9 @@ def _one_call(loss: DecDFL, predicted: Float[Array, "..."], prepared: PreparedRe
 def _value_and_gradient(loss: DecDFL, predicted: Array, prepared: PreparedReturns) -> tuple[Array, Array]:
     by_solution = jax.value_and_grad(_by_solution, argnums=1)
     # A program may be placed on the CPU of a machine that has an accelerator, where no kernel was made for it.
-    on_cpu = _by_kernel if jax.default_backend() == "cpu" else by_solution
+    there = _by_kernel if on_cpu() else by_solution
     elsewhere = _by_rows if len(prepared.rewards) <= by_rows.MOST_POLICIES else by_solution
-    return jax.lax.platform_dependent(loss, predicted, prepared, cpu=on_cpu, default=elsewhere)
+    return jax.lax.platform_dependent(loss, predicted, prepared, cpu=there, default=elsewhere)
 
 
 def _by_kernel(loss: DecDFL, predicted: Array, prepared: PreparedReturns) -> tuple[Array, Array]:

@@ -24,6 +24,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int, Int32, PRNGKeyArray, UInt32
 
+from armwise._hardware import on_gpu
 from armwise._validation import (
     ArrayLike,
     as_float_array,
@@ -221,7 +222,7 @@ def _estimate(
         steps = _simulate(indices, temperature, arms, words, budget, pairs, num_steps)
         return _look_back(steps, arms, counted, temperature, credit if with_gradient else None)
 
-    def on_gpu(pairs):  # type: ignore[no-untyped-def]
+    def by_kernel(pairs):  # type: ignore[no-untyped-def]
         from armwise.losses import sim_kernel  # here, so that a CPU never loads Pallas
 
         if credit != "own" or not (sim_kernel.is_available() and sim_kernel.fits(num_arms, num_states, indices.dtype)):
@@ -230,7 +231,7 @@ def _estimate(
         return sim_kernel.simulate(*known, num_trajectories, num_steps, with_gradient=with_gradient)
 
     def add_block(total, pairs):  # type: ignore[no-untyped-def]
-        cuda = on_gpu if jax.default_backend() == "gpu" else step_by_step
+        cuda = by_kernel if on_gpu() else step_by_step
         value, gradient = jax.lax.platform_dependent(pairs, cuda=cuda, default=step_by_step)
         return (total[0] + value, total[1] + gradient), None
 

@@ -21,6 +21,7 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
 from jaxtyping import Array, Float, Int, UInt32
 
+from armwise._hardware import nvidia_capability
 from armwise.losses.soft_top_k import MAX_STEPS, narrow, outer_thresholds
 from armwise.rmab.draws import as_uniform, threefry_2x32, uniforms
 from armwise.rmab.rollout import Arms
@@ -51,11 +52,8 @@ def fits(num_arms: int, num_states: int, dtype: jnp.dtype) -> bool:
 
 def is_available() -> bool:
     """Whether this machine's accelerator can run the kernel."""
-    if jax.default_backend() != "gpu":
-        return False
-    # "9.0" of an NVIDIA GPU; others have names in its place, and another platform than "cuda".
-    capability = str(getattr(jax.devices()[0], "compute_capability", ""))
-    return capability.replace(".", "", 1).isdigit() and float(capability) >= FIRST_CAPABILITY
+    capability = nvidia_capability()
+    return capability is not None and capability >= FIRST_CAPABILITY
 
 
 def simulate(

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
+from armwise._hardware import on_cpu, platform
 from armwise._validation import check_row_sums
 from armwise.data import Cohorts
 from armwise.errors import InvalidInputError
@@ -109,7 +110,7 @@ _OPTIONS = {
 
 def _options_for_small_kernels() -> dict[str, Any]:
     """The compiler's options for this machine; none where this version of XLA has no such, or the user chose some."""
-    options: dict[str, Any] = dict(_OPTIONS.get(jax.default_backend(), {}))
+    options: dict[str, Any] = dict(_OPTIONS.get(platform(), {}))
     if any(name in os.environ.get("XLA_FLAGS", "") for name in options):
         return {}
     try:
@@ -139,7 +140,7 @@ _CPU_GROUP = 10
 def _advance_for(run: Run, config: TrainConfig) -> Callable[..., State]:
     if not run.learning_rate.ndim:
         return advance_one
-    may_stop_early = config.patience is not None and jax.default_backend() == "cpu"
+    may_stop_early = config.patience is not None and on_cpu()
     return advance_unstopped if may_stop_early else advance_many
 
 
