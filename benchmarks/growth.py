@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import armwise as aw
-from armwise.losses.dec_dfl import POLICY_SETS
+from armwise.losses.dec_dfl.loss import POLICY_SETS
 from benchmarks.apart import OUT_OF_MEMORY, measure_apart
 from benchmarks.epochs import FAST, LOSSES, MSE, SHAPES, TEMPERATURE, cohorts, many_runs, one_run
 from benchmarks.harness import Row, Timing, arguments, gigabytes, measure, peak_memory, report, seconds

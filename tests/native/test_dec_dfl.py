@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import armwise as aw
-from armwise.losses import dec_dfl
+from armwise.losses.dec_dfl import loss as dec_dfl
 from armwise.native import is_available
 from tests.oracles import random_transitions
 

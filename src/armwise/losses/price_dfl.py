@@ -22,7 +22,7 @@ from jaxtyping import Array, Float, PRNGKeyArray
 
 from armwise._validation import ArrayLike, check_budget, check_transitions
 from armwise.errors import InvalidInputError
-from armwise.losses.dec_dfl import POLICY_SETS, UNITS, Places, returns_of, spread, state_places
+from armwise.losses.dec_dfl.loss import POLICY_SETS, UNITS, Places, returns_of, spread, state_places
 from armwise.losses.loss import Loss, check_prepared, check_same_shape
 from armwise.mixtures import LinearMixture
 from armwise.mixtures.calls import check_temperature

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 import armwise as aw
-from armwise.losses import by_rows, dec_dfl
+from armwise.losses.dec_dfl import fused
+from armwise.losses.dec_dfl import loss as dec_dfl
 from armwise.native import is_available
 from tests.mixtures import direct
 from tests.oracles import random_transitions, solved_returns
@@ -63,7 +64,7 @@ def expected(true, predicted, problem, edge, budget, temperature):
 def paths(num_states, dtype):
     policies = 2**num_states
     found = {"solution": dec_dfl._by_solution}
-    if policies <= by_rows.MOST_POLICIES:
+    if policies <= fused.MOST_POLICIES:
         found["rows"] = lambda *given: dec_dfl._by_rows(*given)[0]
     if is_available(np.dtype(dtype), num_states, 2, policies):
         found["native"] = lambda *given: dec_dfl._by_kernel(*given)[0]

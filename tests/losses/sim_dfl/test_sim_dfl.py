@@ -9,8 +9,8 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 import armwise as aw
-from armwise.losses.sim_dfl import _lay_at_once, _lay_in_turn
-from armwise.losses.soft_top_k import soft_top_k
+from armwise.losses.sim_dfl.sim_dfl import _lay_at_once, _lay_in_turn
+from armwise.losses.sim_dfl.soft_top_k import soft_top_k
 from armwise.rmab import rollout
 from tests.oracles import random_transitions
 

@@ -37,7 +37,7 @@ from armwise._validation import (
 )
 from armwise.errors import InvalidInputError
 from armwise.losses.loss import Loss, check_prepared, check_same_shape
-from armwise.losses.soft_top_k import soft_top_k
+from armwise.losses.sim_dfl.soft_top_k import soft_top_k
 from armwise.rmab import Problem, whittle_indices
 from armwise.rmab.choices import look_up
 from armwise.rmab.draws import uniforms
@@ -223,7 +223,7 @@ def _estimate(
         return _look_back(steps, arms, counted, temperature, credit if with_gradient else None)
 
     def by_kernel(pairs):  # type: ignore[no-untyped-def]
-        from armwise.losses import sim_kernel  # here, so that a CPU never loads Pallas
+        from armwise.losses.sim_dfl import sim_kernel  # here, so that a CPU never loads Pallas
 
         if credit != "own" or not (sim_kernel.is_available() and sim_kernel.fits(num_arms, num_states, indices.dtype)):
             return step_by_step(pairs)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import armwise as aw
-from armwise.losses import sim_dfl, sim_kernel
+from armwise.losses.sim_dfl import sim_dfl, sim_kernel
 from armwise.rmab.rollout import tabulate
 from tests.oracles import random_transitions
 

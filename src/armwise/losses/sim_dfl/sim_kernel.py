@@ -22,7 +22,7 @@ from jax.experimental.pallas import triton
 from jaxtyping import Array, Float, Int, UInt32
 
 from armwise._hardware import nvidia_capability
-from armwise.losses.soft_top_k import MAX_STEPS, narrow, outer_thresholds
+from armwise.losses.sim_dfl.soft_top_k import MAX_STEPS, narrow, outer_thresholds
 from armwise.rmab.draws import as_uniform, threefry_2x32, uniforms
 from armwise.rmab.rollout import Arms
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import armwise as aw
-from armwise.losses import dec_dfl
+from armwise.losses.dec_dfl import loss as dec_dfl
 from armwise.native import is_available
 from tests.oracles import random_transitions, solved_returns
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import armwise as aw
-from armwise.losses import dec_dfl
+from armwise.losses.dec_dfl import loss as dec_dfl
 from tests.oracles import random_transitions
 
 BY_ROWS = jax.jit(dec_dfl._by_rows)

@@ -17,7 +17,7 @@ from armwise import native
 from armwise._hardware import on_cpu
 from armwise._validation import ArrayLike, check_budget, check_transitions
 from armwise.errors import InvalidInputError
-from armwise.losses import by_rows
+from armwise.losses.dec_dfl import fused
 from armwise.losses.loss import Loss, check_prepared, check_same_shape
 from armwise.mixtures import EntropyMixture, Mixture, MixtureSolution
 from armwise.rmab import Problem, all_policies, policy_returns, threshold_policies
@@ -173,7 +173,7 @@ def _is_one_call(loss: DecDFL, predicted_transitions: ArrayLike, prepared: Prepa
         return False
     if on_cpu():
         return native.is_available(dtype, shape[1], shape[2], policies)
-    return policies <= by_rows.MOST_POLICIES
+    return policies <= fused.MOST_POLICIES
 
 
 @jax.custom_vjp
@@ -186,7 +186,7 @@ def _value_and_gradient(loss: DecDFL, predicted: Array, prepared: PreparedReturn
     by_solution = jax.value_and_grad(_by_solution, argnums=1)
     # A program may be placed on the CPU of a machine that has an accelerator, where no kernel was made for it.
     there = _by_kernel if on_cpu() else by_solution
-    elsewhere = _by_rows if len(prepared.rewards) <= by_rows.MOST_POLICIES else by_solution
+    elsewhere = _by_rows if len(prepared.rewards) <= fused.MOST_POLICIES else by_solution
     return jax.lax.platform_dependent(loss, predicted, prepared, cpu=there, default=elsewhere)
 
 
@@ -198,7 +198,7 @@ def _by_kernel(loss: DecDFL, predicted: Array, prepared: PreparedReturns) -> tup
 def _by_rows(loss: DecDFL, predicted: Array, prepared: PreparedReturns) -> tuple[Array, Array]:
     assert isinstance(loss.mixture, EntropyMixture)
     policies = policies_of(loss.policies, *predicted.shape[1:3])
-    return by_rows.loss_and_gradient(
+    return fused.loss_and_gradient(
         predicted,
         prepared.rewards,
         jax.tree.map(lambda known: known.astype(predicted.dtype), prepared.measured),
