@@ -38,6 +38,11 @@ def is_concrete(*values: Any) -> bool:
     return not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(values))
 
 
+def is_staging() -> bool:
+    """Whether JAX is writing down a program, as inside ``jit``, instead of computing; ``vmap`` and ``grad`` compute."""
+    return isinstance(jnp.zeros(()), jax.core.Tracer)
+
+
 def refuse_boolean(name: str, value: Any) -> None:
     """Refuse one True or False where a number is meant; Python itself would count it as 1 or 0."""
     array = isinstance(value, np.ndarray | jax.Array) and value.dtype.kind == "b" and value.ndim == 0

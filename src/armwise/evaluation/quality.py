@@ -23,7 +23,7 @@ from armwise._validation import (
     is_concrete,
 )
 from armwise.errors import InvalidInputError
-from armwise.losses import DecDFL
+from armwise.losses import CohortTruth, DecDFL
 from armwise.mixtures import LinearMixture
 from armwise.rmab import Problem, passive_returns, simulate_policy, whittle_indices
 from armwise.rmab.choices import Schedule
@@ -186,7 +186,7 @@ def _decomposed(predicted: Transitions, true: Transitions, problem: Problem, bud
     loss = DecDFL(LinearMixture())
 
     def of_cohort(predicted: Array, true: Array, budget: Array) -> Quality:
-        prepared = loss.prepare(true, problem, budget)
+        prepared = loss.prepare(CohortTruth(true, problem, budget))
         solution, best = loss.solve(predicted, prepared), loss.solve(true, prepared)
         achieved, perfect = (jnp.sum(policy.mixture * prepared.reward_returns) for policy in (solution, best))
         never = jnp.sum(passive_returns(true, problem))

@@ -18,7 +18,7 @@ from jaxtyping import Array, Float, Int, Key
 from armwise._hardware import on_cpu
 from armwise.data import Cohorts, Domain
 from armwise.evaluation.quality import over_cohorts
-from armwise.losses import DecDFL
+from armwise.losses import CohortTruth, DecDFL
 from armwise.mixtures import LinearMixture
 from armwise.rmab import Problem, passive_returns, simulate, simulate_policy, whittle_indices
 from armwise.rmab.simulate import check_horizon
@@ -244,7 +244,7 @@ def _decomposed(
 ) -> Float[Array, "runs cohorts"]:
     """The exact return of the mixture that looks best by the predictions, kept to the budget under the truth."""
     loss = DecDFL(LinearMixture())
-    prepared = lax.map(lambda cohort: loss.prepare(cohort.true_transitions, problem, cohort.budget), cohorts)
+    prepared = lax.map(lambda cohort: loss.prepare(CohortTruth.of(cohort, problem)), cohorts)
 
     def of_cohort(pair: tuple[Array, Array]) -> Float[Array, ""]:
         own, number = pair

@@ -103,7 +103,7 @@ def is_indexable(transitions: ArrayLike, problem: Problem) -> Bool[Array, " arms
     return ~_all_departures(array, rewards, discount).returns
 
 
-def departure_places(transitions: ArrayLike, problem: Problem) -> Int32[Array, "arms states"]:
+def departure_ranks(transitions: ArrayLike, problem: Problem) -> Int32[Array, "arms states"]:
     """Each state's place in its arm's order of worth: 0 for the one that leaves the active set last."""
     array, rewards, discount, _ = _prepare(transitions, problem)
     active = _all_departures(array, rewards, discount).active_sets  # as many as leave with the state or after it

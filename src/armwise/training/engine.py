@@ -18,7 +18,7 @@ from armwise._hardware import on_cpu, platform
 from armwise._validation import check_row_sums
 from armwise.data import Cohorts
 from armwise.errors import InvalidInputError
-from armwise.losses import Loss
+from armwise.losses import CohortTruth, Loss
 from armwise.rmab import Problem
 from armwise.training.checkpoint import Checkpoints
 from armwise.training.config import TrainConfig
@@ -48,6 +48,8 @@ def make_material(
 
 def _prepare(loss: Loss, cohorts: Cohorts, problem: Problem) -> PyTree:
     discount = problem.discount
+    num_states, num_actions = cohorts.true_transitions.shape[2:4]
+    loss.compile_ahead(num_states, num_actions, discount.dtype)
     return _prepare_at(float(discount), str(discount.dtype))(loss, cohorts, problem)
 
 
@@ -64,9 +66,7 @@ def _prepare_at(discount: float, dtype: str) -> Callable[[Loss, Cohorts, Problem
         at_discount = eqx.tree_at(lambda problem: problem.discount, problem, known)
 
         def of_cohort(cohort: Cohorts) -> PyTree:
-            return loss.prepare(
-                cohort.true_transitions, at_discount, cohort.budget, counts=cohort.counts, ids=cohort.ids
-            )
+            return loss.prepare(CohortTruth.of(cohort, at_discount))
 
         return jax.vmap(of_cohort)(cohorts)
 

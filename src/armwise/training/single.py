@@ -145,7 +145,7 @@ def check_sides(num_train: int, num_validation: int, config: TrainConfig, losses
             f"quality={config.quality!r} is measured on validation cohorts, but there are none. Pass validation."
         )
 
-    changing = [type(loss).__name__ for loss in losses if type(loss).lesson is not Loss.lesson]
+    changing = [type(loss).__name__ for loss in losses if type(loss).objective_at_epoch is not Loss.objective_at_epoch]
     if changing and not num_validation:
         raise InvalidInputError(
             f"{changing[0]} changes with the epochs, so that training losses cannot tell the best one. Pass validation."

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Int32, PRNGKeyArray, UInt32
 
 from armwise._hardware import on_gpu
@@ -29,19 +30,18 @@ from armwise._validation import (
     ArrayLike,
     as_float_array,
     check_count,
-    check_ids,
     check_key,
     check_transitions,
     check_two_actions,
     is_concrete,
 )
 from armwise.errors import InvalidInputError
-from armwise.losses.loss import Loss, check_prepared, check_same_shape
+from armwise.losses.loss import Loss, check_prepared
 from armwise.losses.sim_dfl.soft_top_k import soft_top_k
+from armwise.losses.truth import CohortTruth, check_same_shape
 from armwise.rmab import Problem, whittle_indices
 from armwise.rmab.choices import look_up
 from armwise.rmab.draws import uniforms
-from armwise.rmab.returns import check_fits
 from armwise.rmab.rollout import Arms, blocks, first_states, next_states, tabulate
 from armwise.rmab.simulate import check_horizon
 
@@ -111,23 +111,14 @@ class SimDFL(Loss):
         if is_concrete(temperature) and not bool(jnp.all((temperature > 0) & jnp.isfinite(temperature))):
             raise InvalidInputError(f"temperature must be a finite number above 0, not {self.temperature}.")
 
-    def prepare(
-        self,
-        true_transitions: ArrayLike,
-        problem: Problem,
-        budget: ArrayLike,
-        *,
-        counts: ArrayLike | None = None,
-        ids: ArrayLike | None = None,
-    ) -> PreparedSimulation:
+    def prepare(self, truth: CohortTruth) -> PreparedSimulation:
         """The true transitions and the budget, checked."""
-        del counts
-        true = check_transitions(true_transitions)
+        true = truth.transitions
         check_two_actions("SIM-DFL", true.shape[2])
-        check_fits(problem, true)
-        count = min(check_count("budget", budget, minimum=0), true.shape[0]) if is_concrete(budget) else budget
-        steps = check_horizon(self.horizon, problem)
-        return PreparedSimulation(true, problem, jnp.asarray(count), check_ids(ids, true.shape[:1]), steps)
+        count = truth.budget
+        if is_concrete(count):
+            count = jnp.asarray(min(check_count("budget", np.asarray(count).item(), minimum=0), true.shape[0]))
+        return PreparedSimulation(true, truth.problem, count, truth.ids, check_horizon(self.horizon, truth.problem))
 
     def __call__(
         self, predicted_transitions: ArrayLike, prepared: PreparedSimulation, key: PRNGKeyArray | None = None
