@@ -26,7 +26,7 @@ from armwise.losses.loss import Loss, check_prepared
 from armwise.losses.policy_sets import POLICY_SETS, UNITS, StateRanks, returns_of, spread, state_ranks
 from armwise.losses.truth import CohortTruth, check_same_shape
 from armwise.mixtures import LinearMixture
-from armwise.mixtures.calls import check_temperature
+from armwise.mixtures.arguments import check_temperature
 from armwise.rmab import Problem
 
 

@@ -2,7 +2,7 @@
 
 Both regularisers split Equation 9 by arm once budget has a price. A `RowRule` says how one arm divides itself among
 its policies, given their net returns; this file finds the price and differentiates through it. Arrays here are
-`[policies, arms]` (`rows.py` says why).
+`[policies, arms]` (`policy_sums.py` says why).
 """
 
 from collections.abc import Callable
@@ -15,9 +15,9 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from armwise.mixtures.edge import above_cheapest, left_over
+from armwise.mixtures.policy_sums import largest, total
 from armwise.mixtures.price import Scale, find_price
 from armwise.mixtures.rounding import accurate_sum, charge, epsilon, plain_sums
-from armwise.mixtures.rows import largest, total
 from armwise.mixtures.solution import MixtureSolution
 
 _COARSE_STEP = 0.05  # temperatures: where the first search hands over to the second once its steps stop shrinking

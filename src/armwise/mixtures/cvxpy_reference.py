@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from armwise.errors import ArmwiseError, ConvergenceError, InvalidInputError
-from armwise.mixtures.calls import check_temperature, read_inputs, read_price
+from armwise.mixtures.arguments import check_temperature, read_inputs, read_price
 from armwise.mixtures.solution import Mixture, MixtureSolution, Values
 
 

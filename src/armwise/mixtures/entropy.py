@@ -8,9 +8,9 @@ import jax.numpy as jnp
 from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
+from armwise.mixtures.arguments import check_temperature, measure_spending, solve_smooth
 from armwise.mixtures.budgeted import RowRule, Spending
-from armwise.mixtures.calls import check_temperature, measure_spending, solve_smooth
-from armwise.mixtures.rows import MANY_POLICIES, in_temperatures, largest, total
+from armwise.mixtures.policy_sums import MANY_POLICIES, in_temperatures, largest, total
 from armwise.mixtures.solution import Mixture, MixtureSolution, Values
 
 

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-from armwise.mixtures.calls import raise_unless_converged, read_inputs, read_price
+from armwise.mixtures.arguments import raise_unless_converged, read_inputs, read_price
 from armwise.mixtures.edge import above_cheapest, left_over
 from armwise.mixtures.rounding import accurate_cumulative_sum, accurate_sum
 from armwise.mixtures.solution import Mixture, MixtureSolution, Values

@@ -5,9 +5,9 @@ from jax import lax
 from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float
 
+from armwise.mixtures.arguments import check_temperature, measure_spending, solve_smooth
 from armwise.mixtures.budgeted import RowRule, Spending
-from armwise.mixtures.calls import check_temperature, measure_spending, solve_smooth
-from armwise.mixtures.rows import in_temperatures, total
+from armwise.mixtures.policy_sums import in_temperatures, total
 from armwise.mixtures.solution import Mixture, MixtureSolution, Values
 
 

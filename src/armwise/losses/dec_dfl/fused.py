@@ -29,8 +29,8 @@ from jaxtyping import Array, Float, Int
 
 from armwise.mixtures.budgeted import Found, Spending, charge_budget, part_to_trim
 from armwise.mixtures.entropy import ENTROPY
+from armwise.mixtures.policy_sums import MANY_POLICIES
 from armwise.mixtures.rounding import accurate_and_plain_sums
-from armwise.mixtures.rows import MANY_POLICIES
 from armwise.rmab import Problem
 from armwise.rmab.elimination import solve
 from armwise.rmab.returns import in_precision_of
