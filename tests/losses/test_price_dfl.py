@@ -66,8 +66,8 @@ def test_prices_are_those_at_which_the_budgets_bind(cohort):
 def test_chooses_as_the_entropy_mixture_does_at_its_price(cohort):
     """At the price that an entropy mixture finds on predicted returns, both choose the same mixture."""
     predicted, true = cohort
-    rewards, spend = aw.policy_returns(predicted, PROBLEM, aw.all_policies(3))
-    solution = aw.EntropyMixture(0.3)(rewards, spend, BUDGET / (1 - 0.8))
+    reward_returns, budget_returns = aw.policy_returns(predicted, PROBLEM, aw.all_policies(3))
+    solution = aw.EntropyMixture(0.3)(reward_returns, budget_returns, BUDGET / (1 - 0.8))
     loss = aw.PriceDFL(0.3)
     prepared = loss.prepare(aw.CohortTruth(true, PROBLEM, BUDGET))._replace(prices=solution.budget_price[None])
     real = prepared.reward_returns - solution.budget_price * prepared.budget_returns

@@ -19,7 +19,7 @@ class Inputs(NamedTuple):
     """What the kernel takes, of one cohort and in one precision; its order is the kernel's."""
 
     predicted_transitions: Float[Array, "states 2 states arms"]
-    true_rewards: Float[Array, "policies arms"]
+    true_reward_returns: Float[Array, "policies arms"]
     true_spend: Float[Array, "policies arms"]  # less each arm's cheapest policy
     # Discount and temperature; of the budget: left, widest (`mixtures/budgeted.py`); then the rewards and the first
     # states, both `[states, arms]` or both `[states]`. One array: XLA picks each from all cohorts' in turn.
@@ -53,7 +53,7 @@ def is_compiled(dtype: jnp.dtype, num_states: int, num_policies: int) -> bool:
 def loss_and_gradient(inputs: Inputs) -> tuple[Float[Array, ""], Float[Array, "states 2 states arms"]]:
     """The loss and its gradient with respect to the predicted transitions, on a CPU; `vmap` for many cohorts."""
     predicted = inputs.predicted_transitions
-    target = _target(predicted.dtype.name, predicted.shape[0], inputs.true_rewards.shape[0])
+    target = _target(predicted.dtype.name, predicted.shape[0], inputs.true_reward_returns.shape[0])
     shapes = jax.ShapeDtypeStruct((), predicted.dtype), jax.ShapeDtypeStruct(predicted.shape, predicted.dtype)
     loss, gradient = jax.ffi.ffi_call(target, shapes, vmap_method="expand_dims")(*inputs)
     return loss, gradient
