@@ -161,9 +161,9 @@ def runs_at_once(job: Job, domain: Domain) -> int:
 
 
 def _has_kernel(num_arms: int, num_states: int) -> bool:
-    from armwise.losses.sim_dfl import sim_kernel  # here, so that a CPU never loads Pallas
+    from armwise.losses.sim_dfl import kernel  # here, so that a CPU never loads Pallas
 
-    return sim_kernel.is_available() and sim_kernel.fits(num_arms, num_states, np.dtype("float32"))
+    return kernel.is_available() and kernel.fits(num_arms, num_states, np.dtype("float32"))
 
 
 def _train(

@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 import armwise as aw
-from armwise.losses.sim_dfl.sim_dfl import _lay_at_once, _lay_in_turn
+from armwise.losses.sim_dfl.simulation import lay_at_once, lay_in_turn
 from armwise.losses.sim_dfl.soft_top_k import soft_top_k
 from armwise.rmab import rollout
 from tests.oracles import random_transitions
@@ -58,7 +58,7 @@ def test_a_warm_start_changes_nothing(rng):
         np.testing.assert_allclose(warm, cold, atol=1e-12)
 
 
-@pytest.mark.parametrize("sample", [_lay_in_turn, _lay_at_once])
+@pytest.mark.parametrize("sample", [lay_in_turn, lay_at_once])
 def test_systematic_samples_have_the_right_size_and_chances(rng, sample):
     chances = rng.dirichlet(np.ones(9)) * 3
     while chances.max() > 1:
@@ -72,7 +72,7 @@ def test_systematic_samples_have_the_right_size_and_chances(rng, sample):
     np.testing.assert_allclose(ends[0, :-1, 0], np.cumsum(chances)[:-1] % 1, rtol=1e-12)
 
 
-@pytest.mark.parametrize("sample", [_lay_in_turn, _lay_at_once])
+@pytest.mark.parametrize("sample", [lay_in_turn, lay_at_once])
 @pytest.mark.parametrize(("arms", "count"), [(100, 3), (100_000, 5_000), (200_000, 100_000)])
 def test_systematic_samples_are_as_large_as_they_should_be_in_float32(user_precision, sample, arms, count):
     chances = jnp.full((2, arms, 2), count / arms, jnp.float32)

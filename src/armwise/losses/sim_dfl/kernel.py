@@ -5,7 +5,7 @@ take longer to launch and to move than to compute. Here a program holds two traj
 through all steps and back again, and writes the gradient alone. On the way it leaves two bytes for each arm and step,
 the states and calls of both trajectories, and the thresholds of the soft top-k; chances it computes again.
 
-It answers what ``sim_dfl`` computes by XLA from the same draws. Only the systematic sample is laid out in whole
+It answers what ``simulation.py`` computes by XLA from the same draws. Only the systematic sample is laid out in whole
 numbers here, millionths of a call, because their running sums are exact in any order: what one arm's stretch begins
 with is what the one before it ended with. Each chance is thereby rounded by up to 1e-6, up or down in turn, so that
 little is left for the last arm to make up.
