@@ -38,7 +38,7 @@ def _takes_one_truth(prepare: Callable[[Any, CohortTruth], Any]) -> Callable[[An
     """The method, with an error for calls that give the truth in several arguments."""
 
     @functools.wraps(prepare)
-    def checked(self: Any, truth: CohortTruth, *others: Any, **named: Any) -> Any:
+    def checked(self: Any, truth: Any = None, *others: Any, **named: Any) -> Any:
         if others or named or not isinstance(truth, CohortTruth):
             raise InvalidInputError(
                 "prepare takes one CohortTruth: loss.prepare(CohortTruth(transitions, problem, budget=1)), with counts "
