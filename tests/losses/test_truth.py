@@ -17,7 +17,6 @@ EVEN = np.full((3, 2, 2, 2), 0.5)
             "transitions must sum to 1 over the last axis, but arm 0, state 0, action 0 sums",
         ),
         ((EVEN, aw.Problem(num_states=3), 1), "problem has 3 states, but transitions has 2"),
-        ((EVEN, None, 1), "problem must be an armwise.Problem, not NoneType"),
         ((EVEN, aw.Problem(), -1), "budget must be a finite number of at least 0, not -1"),
         ((EVEN, aw.Problem(), True), "budget must be a number, not True"),
     ],

@@ -65,7 +65,8 @@ def backends(num_states, dtype):
     found = ["reference"]
     if policies <= fused.MOST_POLICIES:
         found.append("fused")
-    if native.compile_kernel(np.dtype(dtype), num_states, policies):
+    kernel = np.dtype(dtype), num_states, policies
+    if native.covers(*kernel, num_actions=2) and native.compile_kernel(*kernel):
         found.append("native")
 
     def of_temperature(backend):
