@@ -101,7 +101,7 @@ def cohort_row(num_arms: int, label: str, limits: Limits) -> Row:
     data, loss = one_large_cohort(num_arms), LOSSES[label]
     epoch = measure(one_run(data, loss, EPOCHS), repeats=5).per(EPOCHS)
     one, model = data[0], first_model(data)
-    prepared = loss.prepare(one.true_transitions, aw.Problem(), one.budget, counts=one.counts)
+    prepared = loss.prepare(aw.CohortTruth.of(one, aw.Problem()))
     step = jax.value_and_grad(lambda model, features, prepared: loss(model(features), prepared))
     needed = (EPOCH_BYTES[label] + PRICE_BYTES * prices_tried(loss, model(one.features), prepared)) * num_arms
     figure, numbers = limits.figures(epoch, needed, cost_of(step, model, one.features, prepared))
@@ -116,7 +116,7 @@ def prices_tried(loss: aw.Loss, predicted: jax.Array, prepared: Any) -> int:
 def loss_row(num_arms: int, label: str, limits: Limits) -> Row:
     """The loss and its gradient alone, by the predictions."""
     one, loss = one_large_cohort(num_arms)[0], LOSSES[label]
-    prepared = loss.prepare(one.true_transitions, aw.Problem(), one.budget, counts=one.counts)
+    prepared = loss.prepare(aw.CohortTruth.of(one, aw.Problem()))
     predicted = jax.nn.softmax(jax.random.normal(jax.random.key(0), one.true_transitions.shape), axis=-1)
     step = jax.value_and_grad(lambda predicted, prepared: loss(predicted, prepared))
     timing = measure(jax.jit(step), predicted, prepared, repeats=21)

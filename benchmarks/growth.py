@@ -15,7 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import armwise as aw
-from armwise.losses.dec_dfl import POLICY_SETS
+from armwise.losses.policy_sets import POLICY_SETS
 from benchmarks.apart import OUT_OF_MEMORY, measure_apart
 from benchmarks.epochs import FAST, LOSSES, MSE, SHAPES, TEMPERATURE, cohorts, many_runs, one_run
 from benchmarks.harness import Row, Timing, arguments, gigabytes, measure, peak_memory, report, seconds
@@ -43,7 +43,7 @@ def of_states(num_states: int, label: str) -> Timing:
     rng = np.random.default_rng(0)
     true, predicted = (rng.dirichlet(np.ones(num_states), (NUM_ARMS, num_states, 2)) for _ in range(2))
     loss = LOSSES[MSE] if label == MSE else aw.DecDFL(aw.EntropyMixture(TEMPERATURE), policies=label)
-    prepared = loss.prepare(true.astype(np.float32), aw.Problem(num_states=num_states), NUM_ARMS // 10)
+    prepared = loss.prepare(aw.CohortTruth(true.astype(np.float32), aw.Problem(num_states=num_states), NUM_ARMS // 10))
     step = jax.jit(jax.value_and_grad(lambda logits: loss(jax.nn.softmax(logits, axis=-1), prepared)))
     return measure(step, jnp.log(jnp.asarray(predicted, jnp.float32)), repeats=9)
 

@@ -24,7 +24,7 @@ def step_times(loss, num_arms, num_states, budget, options):
     rng = np.random.default_rng(0)
     problem, shape = aw.Problem(num_states=num_states), (num_arms, num_states, 2)
     truths = [rng.dirichlet(np.ones(num_states), shape).astype(np.float32) for _ in range(NUM_COHORTS)]
-    prepared = [loss.prepare(true, problem, budget) for true in truths]
+    prepared = [loss.prepare(aw.CohortTruth(true, problem, budget)) for true in truths]
     stacked = jax.tree.map(lambda *leaves: jnp.stack(leaves), *prepared)
     logits = jnp.log(jnp.asarray(rng.dirichlet(np.ones(num_states), shape), DTYPE))
 

@@ -22,7 +22,7 @@ def shape_rows(name: str, num_arms: int, num_states: int, budget: int, full: boo
     medians: dict[str, float] = {}
     size = f"{name}: {num_arms} arms × {num_states} states"
     for label, loss in ((label, LOSSES[label]) for label in LOSSES if full or label not in FULL_ONLY):
-        prepared = loss.prepare(true, problem, budget, counts=counts)
+        prepared = loss.prepare(aw.CohortTruth(true, problem, budget, counts=counts))
 
         def of_logits(
             logits: jax.Array, key: jax.Array, loss: aw.Loss = loss, prepared: object = prepared

@@ -13,7 +13,7 @@ import numpy as np
 
 from armwise.mixtures import CvxpyMixture, EntropyMixture, LinearMixture, Mixture, QuadraticMixture
 from armwise.mixtures.entropy import softmax
-from armwise.mixtures.rows import largest, total
+from armwise.mixtures.policy_sums import largest, total
 from benchmarks.harness import Row, arguments, measure, report, seconds
 
 TEMPERATURE = 0.1

@@ -13,7 +13,7 @@ import numpy as np
 
 import armwise as aw
 from armwise.experiments.scoring import score
-from armwise.losses.dec_dfl import POLICY_SETS
+from armwise.losses.policy_sets import POLICY_SETS
 from benchmarks import stored
 from benchmarks.harness import machine
 

@@ -146,7 +146,7 @@ def check_agreement(data: Cohorts) -> float:
         loss, problem = aw.DecDFL(aw.EntropyMixture(TEMPERATURE)), aw.Problem(num_states=model.num_states)
         for cohort in range(2):
             one = wide[cohort]
-            prepared = loss.prepare(one.true_transitions, problem, one.budget)
+            prepared = loss.prepare(aw.CohortTruth.of(one, problem))
             value, ours = jax.value_and_grad(lambda model: loss(model(one.features), prepared))(model)  # noqa: B023
             port.optimiser.zero_grad()
             theirs = port.loss(cohort)

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 from importlib.metadata import version
 from pathlib import Path
 
@@ -79,3 +80,22 @@ def test_importing_starts_no_device_work():
     for code, fails in (("import armwise", False), ("import armwise; armwise.Problem()", True)):
         run = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, check=False)
         assert bool(run.returncode) == fails, run.stderr.decode()
+
+
+def test_the_library_needs_no_polars():
+    """Only what reads tables needs it: a machine that trains models can do without."""
+    code = """
+        import sys
+
+        sys.modules["polars"] = None  # importing it is an error
+        import jax
+        import armwise as aw
+        from armwise import data, evaluation, losses, mixtures, models, rmab, training
+
+        domain = aw.synthetic(0, num_cohorts=10, num_arms=5, budget=1)
+        model = aw.Linear(jax.random.key(0), domain.cohorts.features, num_states=2)
+        loss, config = aw.MeanSquaredError(), aw.TrainConfig(num_epochs=1)
+        aw.train(jax.random.key(1), domain.split(0), loss, model, config, problem=domain.problem)
+    """
+    run = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, check=False)
+    assert run.returncode == 0, run.stderr.decode()

@@ -104,7 +104,7 @@ def test_a_model_learns_from_a_loss(rng, loss):
     features = random_features(rng, num_arms=40, num_numeric=1, levels=())
     teacher = Linear(jax.random.key(1), features, 2)
     true = eqx.tree_at(lambda m: m.layer.weights, teacher, 3 * teacher.layer.weights)(features)
-    prepared = loss.prepare(true, aw.Problem(), budget=8)
+    prepared = loss.prepare(aw.CohortTruth(true, aw.Problem(), budget=8))
 
     @eqx.filter_jit
     def step(model):

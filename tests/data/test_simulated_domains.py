@@ -4,8 +4,8 @@ import jax
 import numpy as np
 import pytest
 
+from armwise._validation import generator
 from armwise.data import mmitra_like, one_hot, simulated_programme, synthetic
-from armwise.data.checks import generator
 from armwise.data.domains.mmitra_like import PUBLISHED_BEHAVIOUR
 from armwise.data.domains.synthetic import random_network
 from armwise.errors import InvalidInputError

@@ -36,7 +36,7 @@ def test_a_solvers_steps_are_gradients_at_the_first_weights(parts):
     loss = aw.MeanSquaredError()
     gradients = times.solver_steps(loss, *parts)(3)
     assert len(gradients) == 3
-    prepared = loss.prepare(cohorts[1].true_transitions, problem, cohorts[1].budget)
+    prepared = loss.prepare(aw.CohortTruth.of(cohorts[1], problem))
     expected = eqx.filter_grad(lambda model: loss(model(cohorts[1].features), prepared))(model)
     for ours, theirs in zip(jax.tree.leaves(gradients[1]), jax.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=1e-5)

@@ -10,7 +10,7 @@ from tests.oracles import random_transitions
 def test_mean_squared_error_is_numpys(rng):
     true, predicted = random_transitions(rng, "dense", 7, 3), random_transitions(rng, "dense", 7, 3)
     loss = aw.MeanSquaredError()
-    got = loss(predicted, loss.prepare(true, aw.Problem(num_states=3), budget=1))
+    got = loss(predicted, loss.prepare(aw.CohortTruth(true, aw.Problem(num_states=3), budget=1)))
     np.testing.assert_allclose(got, ((predicted - true) ** 2).sum() / 7, rtol=1e-12)
 
 
@@ -27,7 +27,7 @@ def test_likelihood_of_counts_is_that_of_the_trajectories(rng):
             counts[place] += 1
             log_likelihood += np.log(predicted[place])
     loss = aw.NegativeLogLikelihood()
-    got = loss(predicted, loss.prepare(true, problem, budget=2, counts=counts))
+    got = loss(predicted, loss.prepare(aw.CohortTruth(true, problem, budget=2, counts=counts)))
     np.testing.assert_allclose(got, -log_likelihood / 5, rtol=1e-12)
 
 
@@ -38,7 +38,7 @@ def test_what_was_never_observed_does_not_matter():
     counts[0, 0, 0, 0] = 3
     counts[0, 1, 1, 1] = 2
     loss = aw.NegativeLogLikelihood()
-    prepared = loss.prepare(predicted, aw.Problem(), budget=1, counts=counts)
+    prepared = loss.prepare(aw.CohortTruth(predicted, aw.Problem(), budget=1, counts=counts))
     value, gradient = jax.value_and_grad(loss)(predicted, prepared)
     np.testing.assert_allclose(value, 2 * np.log(2), rtol=1e-12)
     expected = np.zeros((1, 2, 2, 2))
@@ -57,11 +57,13 @@ def test_what_was_never_observed_does_not_matter():
 )
 def test_wrong_counts_are_named(counts, message):
     with pytest.raises(aw.InvalidInputError, match=message):
-        aw.NegativeLogLikelihood().prepare(np.full((3, 2, 2, 2), 0.5), aw.Problem(), budget=1, counts=counts)
+        aw.NegativeLogLikelihood().prepare(
+            aw.CohortTruth(np.full((3, 2, 2, 2), 0.5), aw.Problem(), budget=1, counts=counts)
+        )
 
 
 def test_predictions_for_other_arms_are_refused():
     loss = aw.MeanSquaredError()
-    prepared = loss.prepare(np.full((3, 2, 2, 2), 0.5), aw.Problem(), budget=1)
+    prepared = loss.prepare(aw.CohortTruth(np.full((3, 2, 2, 2), 0.5), aw.Problem(), budget=1))
     with pytest.raises(aw.InvalidInputError, match=r"predicted_transitions has the shape \[1, 2, 2, 2\]"):
         loss(np.full((1, 2, 2, 2), 0.5), prepared)

@@ -1,6 +1,8 @@
 """The battery that every exported loss faces, with each mixture it can be given."""
 
+import importlib
 import inspect
+import pkgutil
 
 import jax
 import jax.numpy as jnp
@@ -9,38 +11,48 @@ import optax
 import pytest
 
 import armwise as aw
+from armwise import losses
+from tests.losses.examples import EXAMPLES
 from tests.oracles import random_transitions
 
 ARMS, STATES, BUDGET = 12, 3, 2
 KEY = jax.random.key(5)
-LOSSES = {
-    "MeanSquaredError": aw.MeanSquaredError(),
-    "NegativeLogLikelihood": aw.NegativeLogLikelihood(),
-    "DecDFL-entropy": aw.DecDFL(aw.EntropyMixture(0.2)),
-    "DecDFL-quadratic": aw.DecDFL(aw.QuadraticMixture(2.0)),
-    "DecDFL-predicted": aw.DecDFL(aw.EntropyMixture(0.2), constraint="predicted"),
-    "DecDFL-threshold": aw.DecDFL(aw.EntropyMixture(0.2), policies="threshold"),
-    "DecDFL-spread": aw.DecDFL(aw.EntropyMixture(0.2), budget_share=2.0, unit="spread"),
-    "PriceDFL": aw.PriceDFL(0.2),
-    "PriceDFL-threshold": aw.PriceDFL(0.2, budget_shares=(1.0,), policies="threshold"),
-    "PriceDFL-spread": aw.PriceDFL(0.2, unit="spread"),
-    "WarmStart": aw.WarmStart(aw.MeanSquaredError(), aw.PriceDFL(0.2)),
-    "Annealed": aw.Annealed(aw.DecDFL(aw.EntropyMixture(1.0)), aw.DecDFL(aw.EntropyMixture(0.2))),
-    "SimDFL-1": aw.SimDFL(1),
-    "SimDFL-10": aw.SimDFL(10),
-    "SimDFL-all": aw.SimDFL(10, credit="all"),
-    "WeightedSum": 0.9 * aw.DecDFL(aw.EntropyMixture(0.2)) + 0.1 * aw.NegativeLogLikelihood() + aw.SimDFL(5),
-}
-every_loss = pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES.keys())
+every_loss = pytest.mark.parametrize("loss", EXAMPLES.values(), ids=EXAMPLES.keys())
 
 
-def test_no_exported_loss_is_forgotten():
-    exported = {
-        name
-        for name in aw.__all__
-        if inspect.isclass(getattr(aw, name)) and issubclass(getattr(aw, name), aw.Loss) and name != "Loss"
-    }
-    assert exported == {name.split("-")[0] for name in LOSSES}
+def concrete_losses(of=aw.Loss):
+    """Every loss of the package that can be used, by its name."""
+    for module in pkgutil.walk_packages(losses.__path__, "armwise.losses."):
+        importlib.import_module(module.name)
+    found = {}
+    for kind in of.__subclasses__():
+        if kind.__module__.startswith("armwise.losses.") and not kind.__name__.startswith("_"):
+            found |= {} if inspect.isabstract(kind) else {kind.__name__: kind}
+        found |= concrete_losses(kind)
+    return found
+
+
+def test_every_loss_of_the_package_faces_the_battery_and_is_exported():
+    found, with_example = concrete_losses(), {name.split("-")[0] for name in EXAMPLES}
+    without = sorted(set(found) - with_example)
+    assert not without, f"{without}: add an instance to EXAMPLES in tests/losses/examples.py"
+    assert with_example == set(found)
+    assert all(getattr(aw, name, None) is kind for name, kind in found.items()), "export it in armwise/__init__.py"
+
+
+def test_the_truth_in_several_arguments_is_an_error_that_names_the_new_form(cohort):
+    true, _, counts = cohort
+    problem = aw.Problem(num_states=STATES)
+    for loss in EXAMPLES.values():
+        for arguments, named in (
+            ((true, problem), {"budget": 1}),
+            ((true, problem, 1), {"counts": counts}),
+            ((true,), {}),
+        ):
+            with pytest.raises(
+                aw.InvalidInputError, match=r"prepare takes one CohortTruth: loss.prepare\(CohortTruth\("
+            ):
+                loss.prepare(*arguments, **named)
 
 
 @pytest.fixture
@@ -50,7 +62,7 @@ def cohort(rng):
 
 
 def prepare(loss, true, counts, ids=None):
-    return loss.prepare(true, aw.Problem(num_states=STATES), BUDGET, counts=counts, ids=ids)
+    return loss.prepare(aw.CohortTruth(true, aw.Problem(num_states=STATES), BUDGET, counts=counts, ids=ids))
 
 
 @every_loss

@@ -41,7 +41,7 @@ def plain_loss(predicted, true, prices, temperature):
 def test_equals_a_plain_loop(cohort, temperature):
     predicted, true = cohort
     loss = aw.PriceDFL(temperature)
-    prepared = loss.prepare(true, PROBLEM, BUDGET)
+    prepared = loss.prepare(aw.CohortTruth(true, PROBLEM, BUDGET))
     expected = plain_loss(predicted, true, np.asarray(prepared.prices), temperature)
     np.testing.assert_allclose(loss(predicted, prepared), expected, rtol=1e-9)
 
@@ -50,7 +50,7 @@ def test_prices_are_those_at_which_the_budgets_bind(cohort):
     """Just above the price the arms' best policies spend less than the budget, just below more."""
     true = cohort[1]
     shares = (0.25, 0.5, 1.0, 2.0)
-    prepared = aw.PriceDFL(0.1, budget_shares=shares).prepare(true, PROBLEM, BUDGET)
+    prepared = aw.PriceDFL(0.1, budget_multiples=shares).prepare(aw.CohortTruth(true, PROBLEM, BUDGET))
     assert (np.diff(prepared.prices) < 0).all()
     arms = [[returns(true[arm], policy) for policy in itertools.product((0, 1), repeat=3)] for arm in range(ARMS)]
     for share, price in zip(shares, np.asarray(prepared.prices), strict=True):
@@ -66,10 +66,10 @@ def test_prices_are_those_at_which_the_budgets_bind(cohort):
 def test_chooses_as_the_entropy_mixture_does_at_its_price(cohort):
     """At the price that an entropy mixture finds on predicted returns, both choose the same mixture."""
     predicted, true = cohort
-    rewards, spend = aw.policy_returns(predicted, PROBLEM, aw.all_policies(3))
-    solution = aw.EntropyMixture(0.3)(rewards, spend, BUDGET / (1 - 0.8))
+    reward_returns, budget_returns = aw.policy_returns(predicted, PROBLEM, aw.all_policies(3))
+    solution = aw.EntropyMixture(0.3)(reward_returns, budget_returns, BUDGET / (1 - 0.8))
     loss = aw.PriceDFL(0.3)
-    prepared = loss.prepare(true, PROBLEM, BUDGET)._replace(prices=solution.budget_price[None])
+    prepared = loss.prepare(aw.CohortTruth(true, PROBLEM, BUDGET))._replace(prices=solution.budget_price[None])
     real = prepared.reward_returns - solution.budget_price * prepared.budget_returns
     np.testing.assert_allclose(loss(predicted, prepared), -jnp.sum(solution.mixture * real) / ARMS, rtol=1e-9)
 
@@ -77,14 +77,14 @@ def test_chooses_as_the_entropy_mixture_does_at_its_price(cohort):
 def test_gradient_equals_finite_differences(cohort):
     predicted, true = cohort
     loss = aw.PriceDFL(0.5)
-    prepared = loss.prepare(true, PROBLEM, BUDGET)
+    prepared = loss.prepare(aw.CohortTruth(true, PROBLEM, BUDGET))
     check_grads(lambda logits: loss(jax.nn.softmax(logits), prepared), (jnp.log(predicted),), order=1, modes=["rev"])
 
 
 def test_the_truth_minimises_it_as_the_temperature_falls(rng):
     true = random_transitions(rng, "dense", ARMS, 3)
     loss = aw.PriceDFL(1e-4)
-    prepared = loss.prepare(true, PROBLEM, BUDGET)
+    prepared = loss.prepare(aw.CohortTruth(true, PROBLEM, BUDGET))
     best = loss(true, prepared)
     others = [loss(random_transitions(rng, "dense", ARMS, 3), prepared) for _ in range(20)]
     assert best < min(others)
@@ -98,8 +98,8 @@ def test_no_prediction_can_buy_budget():
     relapses = np.array([[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]])  # the truth: a call lasts one step
     true, predicted = (np.stack([chain] * 4) for chain in (relapses, moves_once))
     problem = aw.Problem(initial=[1.0, 0.0])
-    loss = aw.PriceDFL(0.01, budget_shares=(1.0,))
-    prepared = loss.prepare(true, problem, 1)._replace(prices=jnp.array([2.0]))
+    loss = aw.PriceDFL(0.01, budget_multiples=(1.0,))
+    prepared = loss.prepare(aw.CohortTruth(true, problem, 1))._replace(prices=jnp.array([2.0]))
     assert loss(true, prepared) < loss(predicted, prepared)
 
 
@@ -107,8 +107,8 @@ def test_no_prediction_can_buy_budget():
     ("arguments", "message"),
     [
         ({"temperature": 0.0}, "temperature"),
-        ({"budget_shares": ()}, "budget_shares"),
-        ({"budget_shares": (1.0, -1.0)}, "budget_shares"),
+        ({"budget_multiples": ()}, "budget_multiples"),
+        ({"budget_multiples": (1.0, -1.0)}, "budget_multiples"),
         ({"policies": "some"}, "policies must be one of"),
     ],
 )

@@ -16,14 +16,14 @@ def pair(rng):
 
 
 def at(loss, epoch, num_epochs=10):
-    return loss.lesson(jnp.asarray(epoch), num_epochs)
+    return loss.objective_at_epoch(jnp.asarray(epoch), num_epochs)
 
 
 def test_the_first_loss_teaches_first_and_the_second_measures(pair):
     true, predicted = pair
     loss = aw.WarmStart(MSE, PRICE, share=0.3, rate=0.1)
-    prepared = loss.prepare(true, aw.Problem(), 2)
-    alone = [one(predicted, one.prepare(true, aw.Problem(), 2)) for one in (MSE, PRICE)]
+    prepared = loss.prepare(aw.CohortTruth(true, aw.Problem(), 2))
+    alone = [one(predicted, one.prepare(aw.CohortTruth(true, aw.Problem(), 2))) for one in (MSE, PRICE)]
     taught = [float(at(loss, epoch).loss(predicted, prepared)) for epoch in range(10)]
     np.testing.assert_allclose(taught, [alone[0]] * 3 + [alone[1]] * 7)
     np.testing.assert_allclose([float(at(loss, epoch).rate) for epoch in (0, 2, 3, 9)], [1, 1, 0.1, 0.1])
@@ -37,16 +37,16 @@ def test_numbers_move_by_equal_ratios_and_end_where_they_are_measured(pair):
     temperatures = [float(at(loss, epoch, 3).loss.losses[0].temperature) for epoch in range(3)]
     np.testing.assert_allclose(temperatures, [0.2, 0.02, 0.002])
     np.testing.assert_allclose(at(loss, 1, 3).loss.weights, [3, 1])
-    prepared = loss.prepare(true, aw.Problem(), 2)
+    prepared = loss.prepare(aw.CohortTruth(true, aw.Problem(), 2))
     np.testing.assert_allclose(at(loss, 2, 3).loss(predicted, prepared), loss(predicted, prepared), rtol=1e-12)
     assert float(at(loss, 0, 1).loss.losses[0].temperature) == 0.2  # of a single epoch
 
 
 @pytest.mark.parametrize(("share", "num_first"), [(0.99, 9), (0.001, 1), (0.5, 5)])
 def test_each_stage_gets_at_least_one_epoch(share, num_first):
-    lessons = [at(aw.WarmStart(MSE, PRICE, share=share), epoch) for epoch in range(10)]
-    assert [bool(lesson.loss.is_first) for lesson in lessons] == [epoch < num_first for epoch in range(10)]
-    assert [bool(lesson.begins) for lesson in lessons] == [epoch == num_first for epoch in range(10)]
+    objectives = [at(aw.WarmStart(MSE, PRICE, share=share), epoch) for epoch in range(10)]
+    assert [bool(objective.loss.is_first) for objective in objectives] == [epoch < num_first for epoch in range(10)]
+    assert [bool(objective.begins) for objective in objectives] == [epoch == num_first for epoch in range(10)]
 
 
 def test_two_stages_need_two_epochs():
@@ -60,9 +60,9 @@ def test_whole_numbers_move_too():
 
 
 def test_other_losses_teach_by_themselves():
-    lesson = at(PRICE, 7)
-    assert lesson.loss is PRICE
-    assert (lesson.rate, lesson.begins) == (1.0, False)
+    objective = at(PRICE, 7)
+    assert objective.loss is PRICE
+    assert (objective.rate, objective.begins) == (1.0, False)
 
 
 @pytest.mark.parametrize(

@@ -10,14 +10,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import armwise as aw
-from armwise.losses import dec_dfl
-from armwise.native import is_available
+from armwise import native
 from tests.oracles import random_transitions
 
+KERNEL = "armwise_dec_dfl"  # its name in a program
 SHAPES = [(1, 2, "all"), (33, 2, "all"), (9, 3, "threshold"), (17, 4, "all")]  # arms, states, policies
 
 pytestmark = pytest.mark.skipif(
-    not is_available(np.dtype("float64"), 2, 2, 4), reason="needs a C++ compiler, and ARMWISE_NATIVE not to be 0"
+    not native.compile_kernel(np.dtype("float64"), 2, 4), reason="needs a C++ compiler, and ARMWISE_NATIVE not to be 0"
 )
 
 
@@ -25,17 +25,14 @@ pytestmark = pytest.mark.skipif(
 def paths(policies):
     """Value and gradient by the kernel and with JAX; compiled once for all numbers."""
 
-    def of(function):
+    def of(backend):
         def value(predicted, prepared, temperature):
-            return function(aw.DecDFL(aw.EntropyMixture(temperature), policies=policies), predicted, prepared)
+            loss = aw.DecDFL(aw.EntropyMixture(temperature), policies=policies, backend=backend)
+            return loss(predicted, prepared)
 
         return jax.jit(jax.value_and_grad(value))
 
-    def by_kernel(loss, predicted, prepared):
-        assert dec_dfl._is_one_call(loss, predicted, prepared)
-        return loss(predicted, prepared)
-
-    return of(by_kernel), of(dec_dfl._by_solution)
+    return of("native"), of("reference")
 
 
 def problem_of(seed, kind, shape, discount, share, cost=1.5, unit=1.0):
@@ -44,11 +41,16 @@ def problem_of(seed, kind, shape, discount, share, cost=1.5, unit=1.0):
     rng = np.random.default_rng(seed)
     true, predicted = random_transitions(rng, "dense", arms, states), random_transitions(rng, kind, arms, states)
     problem = aw.Problem(rewards=unit * rng.random((arms, states)), discount=discount, costs=(0.0, cost))
-    prepared = aw.DecDFL(aw.EntropyMixture(1.0), policies=policies).prepare(true, problem, cost * arms * share)
+    prepared = aw.DecDFL(aw.EntropyMixture(1.0), policies=policies).prepare(
+        aw.CohortTruth(true, problem, cost * arms * share)
+    )
     return jnp.asarray(predicted), prepared
 
 
 def narrow(tree):
+    """In float32, with the kernel for it: these cohorts were prepared in float64."""
+    for _, states, policies in SHAPES:
+        aw.DecDFL(aw.EntropyMixture(1.0), policies=policies).compile_ahead(states, 2, np.dtype("float32"))
     return jax.tree.map(lambda leaf: leaf.astype(np.float32), tree)
 
 
@@ -111,7 +113,7 @@ def test_equal_returns_share_equally():
     """No policy gains anything, so every arm mixes evenly at price 0, and all prices are worth the same."""
     predicted, prepared = problem_of(0, "dense", (20, 2, "all"), 0.9, 10)
     value, _ = paths("all")[0](jnp.full_like(predicted, 0.5), prepared, 0.1)
-    assert float(value) == pytest.approx(-float(prepared.rewards.mean(axis=0).mean()), rel=1e-12)
+    assert float(value) == pytest.approx(-float(prepared.reward_returns.mean(axis=1).mean()), rel=1e-12)
 
 
 def test_many_arms_in_float32():
@@ -140,7 +142,7 @@ def test_a_budget_out_of_reach_is_the_cheapest_policies(budget):
 def test_calls_may_cost_next_to_nothing_or_a_fortune(cost, shorten):
     rng = np.random.default_rng(0)
     true, predicted = (random_transitions(rng, "dense", 20, 2) for _ in range(2))
-    prepared = aw.DecDFL(aw.EntropyMixture(0.1)).prepare(true, aw.Problem(costs=(0.0, cost)), 2 * cost)
+    prepared = aw.DecDFL(aw.EntropyMixture(0.1)).prepare(aw.CohortTruth(true, aw.Problem(costs=(0.0, cost)), 2 * cost))
     expected = paths("all")[1](jnp.asarray(predicted), prepared, 0.1)
     value, gradient = paths("all")[0](*shorten((jnp.asarray(predicted), prepared)), 0.1)
     np.testing.assert_allclose(value, expected[0], rtol=1e-6)
@@ -175,7 +177,7 @@ def test_a_batch_is_its_cohorts_to_the_last_bit():
 def test_arms_that_share_rewards_and_first_states(rng):
     true, predicted = (random_transitions(rng, "dense", 20, 3) for _ in range(2))
     problem = aw.Problem(rewards=[0.0, 0.3, 1.0], initial=rng.dirichlet(np.ones(3), 20))
-    prepared = aw.DecDFL(aw.EntropyMixture(0.1)).prepare(true, problem, 2)
+    prepared = aw.DecDFL(aw.EntropyMixture(0.1)).prepare(aw.CohortTruth(true, problem, 2))
     found, expected = (path(jnp.asarray(predicted), prepared, 0.1) for path in paths("all"))
     check_equal(found, expected, 2**-52, 0.1, 0.9)
 
@@ -184,13 +186,13 @@ def test_gradients_of_everything_else_are_those_of_jax():
     """The kernel has only the predictions' gradient; asked for another, it leaves the work to JAX."""
     predicted, prepared = problem_of(2, "dense", SHAPES[1], 0.9, 0.1)
 
-    def of(function):
+    def of(backend):
         def value(temperature, predicted, prepared):
-            return function(aw.DecDFL(aw.EntropyMixture(temperature)), predicted, prepared)
+            return aw.DecDFL(aw.EntropyMixture(temperature), backend=backend)(predicted, prepared)
 
         return jax.jit(jax.grad(value, argnums=(0, 1, 2)))(0.1, predicted, prepared)
 
-    found, expected = of(lambda loss, *given: loss(*given)), of(dec_dfl._by_solution)
+    found, expected = of("native"), of("reference")
     assert float(found[0]) != 0
     jax.tree.map(lambda one, other: np.testing.assert_allclose(one, other, rtol=1e-9, atol=1e-12), found, expected)
 
@@ -205,18 +207,18 @@ def test_settings_without_a_kernel_are_left_to_jax(rng):
         (aw.DecDFL(aw.QuadraticMixture(0.1)), true, (0, 1)),
         (aw.DecDFL(entropy), three, (0, 1, 2)),
     ):
-        prepared = loss.prepare(transitions, aw.Problem(costs=costs), 1)
-        values = []
-        jax.jit(lambda x: values.append(dec_dfl._is_one_call(loss, x, prepared)) or loss(x, prepared))(transitions)  # noqa: B023
-        assert values == [False]
+        prepared = loss.prepare(aw.CohortTruth(transitions, aw.Problem(costs=costs), 1))
+        assert KERNEL not in str(jax.make_jaxpr(loss)(transitions, prepared))
+        assert jnp.isfinite(jax.jit(loss)(transitions, prepared))
     loss = aw.DecDFL(entropy)
-    prepared = loss.prepare(true, aw.Problem(), 1)
-    assert not dec_dfl._is_one_call(loss, true, prepared)
+    prepared = loss.prepare(aw.CohortTruth(true, aw.Problem(), 1))
+    assert KERNEL in str(jax.make_jaxpr(loss)(true, prepared))
+    assert KERNEL not in str(jax.make_jaxpr(loss)(true.astype(np.float32), prepared))
     assert jnp.isfinite(jax.jit(loss)(true.astype(np.float32), prepared))
 
 
 def test_predictions_for_other_arms_are_refused_inside_jit(rng):
     loss = aw.DecDFL(aw.EntropyMixture(0.1))
-    prepared = loss.prepare(random_transitions(rng, "dense", 5, 2), aw.Problem(), 1)
+    prepared = loss.prepare(aw.CohortTruth(random_transitions(rng, "dense", 5, 2), aw.Problem(), 1))
     with pytest.raises(aw.InvalidInputError, match=r"returns of predicted_transitions has the shape \[4, 4\]"):
         jax.jit(loss)(random_transitions(rng, "dense", 4, 2), prepared)

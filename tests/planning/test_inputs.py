@@ -11,12 +11,11 @@ import pytest
 from sklearn.base import clone
 
 import armwise as aw
+from armwise._validation import check_budget, check_rate
 from armwise.data.cohorts import _check_budget
-from armwise.mixtures.calls import check_temperature
+from armwise.mixtures.arguments import check_temperature
 from armwise.planning.examples import read_examples
 from armwise.planning.frames import as_frame
-from armwise.rmab.checks import check_budget
-from armwise.training.config import check_rate
 from tests.planning.outreach import columns, small
 
 NUM = 120

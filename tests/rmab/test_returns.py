@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from jax.test_util import check_grads
 
 import armwise as aw
-from armwise.rmab.checks import row_sum_tolerance
+from armwise._validation import row_sum_tolerance
 from armwise.rmab.elimination import LARGEST_WRITTEN_OUT
 from armwise.rmab.returns import check_fits
 from tests.oracles import random_transitions, solved_returns
@@ -213,7 +213,7 @@ def test_rows_must_sum_to_one_as_exactly_as_the_discount_needs(discount, miss):
         lambda: aw.passive_returns(transitions, problem),
         lambda: aw.whittle_indices(transitions, problem),
         lambda: aw.simulate(jax.random.key(0), transitions, np.zeros((2, 3)), problem, budget=1, horizon=3),
-        lambda: loss.prepare(transitions, problem, 1),
+        lambda: loss.prepare(aw.CohortTruth(transitions, problem, 1)),
         lambda: aw.decomposed_decision_quality(transitions[None], transitions[None], problem, 1),
     ):
         with pytest.raises(aw.InvalidInputError, match=rf"arm 1, state 2, action 1 sums to .* discount of {discount}"):

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from jax.extend.random import threefry_2x32 as jax_threefry
 
 import armwise as aw
+from armwise._validation import check_key
 from armwise.rmab import rollout
-from armwise.rmab.checks import check_key
 from armwise.rmab.draws import arm_words, threefry_2x32, uniforms
 from tests.oracles import random_transitions
 

@@ -71,9 +71,9 @@ def test_of_equally_cautious_settings_the_better_is_taken():
 def test_its_loss_is_what_it_says():
     true, predicted = (np.random.default_rng(n).dirichlet(np.ones(2), (6, 2, 2)) for n in range(2))
     loss, problem = recommended_loss(3.0), aw.Problem()
-    value = loss(predicted, loss.prepare(true, problem, 2))
+    value = loss(predicted, loss.prepare(aw.CohortTruth(true, problem, 2)))
     price, squared = aw.PriceDFL(0.1), aw.MeanSquaredError()
-    parts = [part(predicted, part.prepare(true, problem, 2)) for part in (price, squared)]
+    parts = [part(predicted, part.prepare(aw.CohortTruth(true, problem, 2))) for part in (price, squared)]
     np.testing.assert_allclose(value, parts[0] + 3 * parts[1])
 
 

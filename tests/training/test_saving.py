@@ -19,10 +19,10 @@ PROBLEM = aw.Problem(rewards=[0.0, 0.25, 1.0], discount=0.8, initial=[0.1, 0.2, 
 LOSSES = [
     aw.MeanSquaredError(),
     aw.SimDFL(7, temperature=0.3),
-    aw.PriceDFL(0.2, budget_shares=(1.0, 3.0)) + 2.0 * aw.MeanSquaredError(),
+    aw.PriceDFL(0.2, budget_multiples=(1.0, 3.0)) + 2.0 * aw.MeanSquaredError(),
     0.9 * aw.DecDFL(aw.EntropyMixture(0.25), policies="threshold") + 0.1 * aw.NegativeLogLikelihood(),
     aw.DecDFL(aw.QuadraticMixture(0.5), constraint="predicted"),
-    aw.WarmStart(aw.MeanSquaredError(), aw.DecDFL(aw.EntropyMixture(0.5), budget_share=2.0), share=0.25, rate=0.1),
+    aw.WarmStart(aw.MeanSquaredError(), aw.DecDFL(aw.EntropyMixture(0.5), budget_multiple=2.0), share=0.25, rate=0.1),
     aw.Annealed(aw.PriceDFL(1.0, unit="spread"), aw.PriceDFL(0.1, unit="spread")),
 ]
 
@@ -157,11 +157,11 @@ def test_options_younger_than_the_file_get_their_defaults(tmp_path):
     save_model(tmp_path / "m", saved(loss=aw.DecDFL(aw.EntropyMixture(0.1), policies="threshold")))
     path = tmp_path / "m" / "model.json"
     page = json.loads(path.read_text())
-    for part, name in (("config", "validate_every"), ("loss", "unit"), ("loss", "budget_share")):
+    for part, name in (("config", "validate_every"), ("loss", "unit"), ("loss", "budget_multiple")):
         del page[part][name]
     path.write_text(json.dumps(page))
     again = load_model(tmp_path / "m")
-    assert (again.loss.unit, again.loss.budget_share, again.loss.policies) == ("return", 1.0, "threshold")
+    assert (again.loss.unit, again.loss.budget_multiple, again.loss.policies) == ("return", 1.0, "threshold")
     del page["loss"]["mixture"]
     path.write_text(json.dumps(page))
     with pytest.raises(aw.InvalidInputError, match="missing or unknown entries: mixture"):

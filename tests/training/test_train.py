@@ -49,7 +49,7 @@ def plain_loop(key, splits, loss, model, config, problem, stages=None):
 
     def of_cohort(weights, cohorts, number, key, loss=loss):
         cohort = cohorts[number]
-        prepared = loss.prepare(cohort.true_transitions, problem, cohort.budget, counts=cohort.counts, ids=cohort.ids)
+        prepared = loss.prepare(aw.CohortTruth.of(cohort, problem))
         return loss(eqx.combine(weights, frozen)(cohort.features), prepared, key)
 
     def of_batch(weights, batch, keys):

@@ -8,18 +8,20 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, UInt32
 
-from armwise.data.checks import as_whole_numbers, check_shape, generator
-from armwise.data.features import Features
-from armwise.errors import InvalidInputError
-from armwise.rmab.checks import (
+from armwise._validation import (
     as_float_array,
+    as_whole_numbers,
     check_count,
     check_distributions,
     check_finite,
     check_ids,
+    check_shape,
+    generator,
     is_concrete,
     refuse_boolean,
 )
+from armwise.data.features import Features
+from armwise.errors import InvalidInputError
 
 
 class Cohorts(eqx.Module):

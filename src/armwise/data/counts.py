@@ -6,10 +6,9 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from armwise.data.checks import check_not_negative, refuse_first, to_numpy
+from armwise._validation import check_not_negative, first_offender, refuse_first, to_numpy
 from armwise.data.trajectories import Trajectories
 from armwise.errors import InvalidInputError
-from armwise.rmab.checks import first_offender
 
 Counts = Float[np.ndarray, "arms states actions states"]
 

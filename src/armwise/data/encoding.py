@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 
+from armwise._validation import check_count
 from armwise.data.columns import Categories, Column, Numbers, kind_of
 from armwise.data.features import Features
 from armwise.errors import InvalidInputError
-from armwise.rmab.checks import check_count
 
 VERSION = 1
 

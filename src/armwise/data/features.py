@@ -8,9 +8,17 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Integer
 
-from armwise.data.checks import as_whole_numbers, check_shape, refuse_first, to_numpy
+from armwise._validation import (
+    as_float_array,
+    as_whole_numbers,
+    check_count,
+    check_finite,
+    check_shape,
+    is_concrete,
+    refuse_first,
+    to_numpy,
+)
 from armwise.errors import InvalidInputError
-from armwise.rmab.checks import as_float_array, check_count, check_finite, is_concrete
 
 
 class Features(eqx.Module):

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Int, Int64
 
-from armwise.data.checks import as_whole_numbers, refuse_first, to_numpy
+from armwise._validation import as_whole_numbers, refuse_first, to_numpy
 from armwise.errors import InvalidInputError
 
 COLUMNS = ("id", "step", "state", "action")

@@ -8,10 +8,18 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
-from armwise.data.checks import as_whole_numbers, check_below, check_shape, refuse_first, to_numpy
+from armwise._validation import (
+    as_float_array,
+    as_whole_numbers,
+    check_below,
+    check_count,
+    check_finite,
+    check_shape,
+    refuse_first,
+    to_numpy,
+)
 from armwise.data.long_table import in_order_of, to_dense
 from armwise.errors import InvalidInputError
-from armwise.rmab.checks import as_float_array, check_count, check_finite
 
 
 class Trajectories(eqx.Module):

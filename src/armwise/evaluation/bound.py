@@ -19,12 +19,12 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from armwise._validation import ArrayLike, as_float_array, first_offender, is_concrete
 from armwise.errors import InvalidInputError
 from armwise.evaluation.quality import PerCohort, Transitions, check_cohorts
-from armwise.losses import DecDFL
+from armwise.losses import CohortTruth, DecDFL
 from armwise.mixtures import LinearMixture
 from armwise.rmab import Problem
-from armwise.rmab.checks import ArrayLike, as_float_array, first_offender, is_concrete
 
 
 def fluid_bound(true_transitions: ArrayLike, problem: Problem, budget: ArrayLike) -> PerCohort:
@@ -69,7 +69,7 @@ def _bound(true: Transitions, problem: Problem, budgets: PerCohort) -> tuple[Per
     loss = DecDFL(LinearMixture())
 
     def of_cohort(true: Float[Array, "arms states actions states"], budget: Float[Array, ""]) -> tuple[Array, Array]:
-        prepared = loss.prepare(true, problem, budget)
+        prepared = loss.prepare(CohortTruth(true, problem, budget))
         solution = loss.solve(true, prepared)
         price = solution.budget_price
         net = prepared.reward_returns - price * prepared.budget_returns

@@ -18,13 +18,12 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.special import ndtri
 
+from armwise._validation import check_count, to_numpy
 from armwise.data import Trajectories
-from armwise.data.checks import to_numpy
 from armwise.errors import InvalidInputError
 from armwise.evaluation.decisions import Decisions, find_decisions, one_hot, refuse_no_table, state_rewards
 from armwise.evaluation.effect_regression import EffectRegression
 from armwise.evaluation.resampling import LEVEL, NUM_RESAMPLES, Estimate, Resampled, check_level
-from armwise.rmab.checks import check_count
 
 # With fewer calls that could have gone otherwise, a difference says nothing either way.
 FEWEST_CALLS = 20

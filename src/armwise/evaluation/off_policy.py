@@ -7,12 +7,11 @@ did what the policy would have done. The outcome model of the doubly robust esti
 from dataclasses import dataclass
 from typing import Any
 
-from armwise.data.checks import generator
+from armwise._validation import check_count, generator
 from armwise.evaluation.off_policy_estimators import ESTIMATES, person_sums
 from armwise.evaluation.off_policy_input import LoggedDecisions, read_decisions
 from armwise.evaluation.off_policy_intervals import studentised_intervals
 from armwise.evaluation.resampling import Estimate, check_level
-from armwise.rmab.checks import check_count
 
 
 @dataclass(frozen=True)

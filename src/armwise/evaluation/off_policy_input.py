@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
-from armwise.data.checks import refuse_first, to_numpy
+from armwise._validation import refuse_first, to_numpy
 from armwise.data.trajectories import Trajectories
 from armwise.errors import InvalidInputError
 from armwise.evaluation.decisions import refuse_no_table, state_rewards

@@ -12,7 +12,7 @@ import numpy as np
 from jaxtyping import Float, UInt8
 from scipy.special import ndtri, stdtrit
 
-from armwise.data.checks import check_share
+from armwise._validation import check_share
 from armwise.errors import InvalidInputError
 
 LEVEL, NUM_RESAMPLES = 0.95, 400

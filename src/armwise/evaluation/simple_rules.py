@@ -4,10 +4,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from armwise._validation import ArrayLike, as_float_array
 from armwise.data.counts import estimate_transitions
 from armwise.errors import InvalidInputError
 from armwise.rmab import LongestFirst, Problem, RandomCalls, RoundRobin, whittle_indices
-from armwise.rmab.checks import ArrayLike, as_float_array
 from armwise.rmab.choices import Schedule
 
 Priorities = Float[Array, "cohorts arms states"]

@@ -17,6 +17,7 @@ import jax
 import numpy as np
 from jaxtyping import Float, Int
 
+from armwise._hardware import on_cpu
 from armwise.data import Domain, SplitNumbers
 from armwise.errors import InvalidInputError
 from armwise.experiments.calibration import fit_maps
@@ -146,8 +147,7 @@ def runs_at_once(job: Job, domain: Domain) -> int:
     Step by step, SIM-DFL keeps every step of its simulations, for all validation cohorts of a run together. Its kernel
     keeps two bytes for each arm, step and pair of trajectories, and only the returns where it takes no gradient.
     """
-    on_cpu = jax.default_backend() == "cpu"
-    most, memory = (_CPU_RUNS, _CPU_MEMORY) if on_cpu else (_ACCELERATOR_RUNS, _ACCELERATOR_MEMORY)
+    most, memory = (_CPU_RUNS, _CPU_MEMORY) if on_cpu() else (_ACCELERATOR_RUNS, _ACCELERATOR_MEMORY)
     trajectories = check_loss(job.loss).trajectories
     if not trajectories:
         return most
@@ -155,15 +155,15 @@ def runs_at_once(job: Job, domain: Domain) -> int:
     steps = default_horizon(float(domain.problem.discount))
     lanes = min(arms * (trajectories + 1), 2**18 // (1 + steps // 16))
     of_run = max(1, domain.sizes[1]) * lanes * 20 * steps
-    if not on_cpu and _has_kernel(arms, states):
+    if not on_cpu() and _has_kernel(arms, states):
         of_run = lanes * (steps + 4 * states) + domain.sizes[1] * lanes * 4
     return int(np.clip(memory // of_run, 1, most))
 
 
 def _has_kernel(num_arms: int, num_states: int) -> bool:
-    from armwise.losses import sim_kernel  # here, so that a CPU never loads Pallas
+    from armwise.losses.sim_dfl import kernel  # here, so that a CPU never loads Pallas
 
-    return sim_kernel.is_available() and sim_kernel.fits(num_arms, num_states, np.dtype("float32"))
+    return kernel.is_available() and kernel.fits(num_arms, num_states, np.dtype("float32"))
 
 
 def _train(

@@ -56,7 +56,7 @@ def _cooling(make: Callable[[float], Loss]) -> Callable[[float], Loss]:
 
 
 def _three_budgets(temperature: float) -> Loss:
-    low, same, high = (DecDFL(EntropyMixture(temperature), budget_share=share) for share in (0.5, 1.0, 2.0))
+    low, same, high = (DecDFL(EntropyMixture(temperature), budget_multiple=multiple) for multiple in (0.5, 1.0, 2.0))
     return (low + same + high) * (1 / 3)
 
 
@@ -84,7 +84,7 @@ _DECISIONS = {name: _BASES[name] for name in ("dec", "price")}
 
 # What the study of recipes adds: each tunes its temperature; the number is the weight of the squared error beside it.
 RECIPES: dict[str, LossFamily] = {
-    "price-1": LossFamily("PriceDFL, one price", lambda t: PriceDFL(t, budget_shares=(1.0,)), True),
+    "price-1": LossFamily("PriceDFL, one price", lambda t: PriceDFL(t, budget_multiples=(1.0,)), True),
     "price-wide": LossFamily("PriceDFL, five prices", lambda t: PriceDFL(t, (0.25, 0.5, 1.0, 2.0, 4.0)), True),
     **{
         f"price+{weight:g}mse": LossFamily(f"PriceDFL + {weight:g} MSE", _beside(PriceDFL, weight), True)

@@ -12,10 +12,12 @@ from typing import Any
 
 import jax
 
+from armwise._hardware import on_cpu
+
 
 def hardware() -> str:
     """The device that computes, in words."""
-    if jax.default_backend() != "cpu":
+    if not on_cpu():
         return jax.devices()[0].device_kind
     cpuinfo = Path("/proc/cpuinfo")
     lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []

@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from armwise._validation import check_count
 from armwise.data import Domain, SplitNumbers
 from armwise.errors import InvalidInputError
 from armwise.experiments.jobs import check_part, describe_data
@@ -28,7 +29,6 @@ from armwise.experiments.scoring import score
 from armwise.experiments.summary import standard_error
 from armwise.losses import MeanSquaredError
 from armwise.models import average_models
-from armwise.rmab.checks import check_count
 from armwise.training import RECOMMENDED_CONFIG, Recommended, TrainConfig, train_recommended
 from armwise.training.recipe import ACCURACY_WEIGHTS, LEARNING_RATES, runs_by_setting, train_averaged
 

@@ -15,7 +15,7 @@ from jaxtyping import PRNGKeyArray
 
 from armwise.data import Cohorts, Domain, SplitNumbers
 from armwise.experiments.protocol import Protocol, check_loss, model_maker
-from armwise.losses import Loss
+from armwise.losses import CohortTruth, Loss
 from armwise.rmab import Problem
 from armwise.training import History, TrainedRuns, run_key, train_many
 from armwise.training.engine import cast, progress_bar
@@ -118,8 +118,7 @@ def _history(train_losses: list[Any], validation_losses: list[Any], num_epochs: 
 
 
 def _prepare(loss: Loss, cohort: Cohorts, problem: Problem) -> Any:
-    arguments = (cohort.true_transitions, problem, cohort.budget)
-    return loss.prepare(*arguments, counts=cohort.counts, ids=cohort.ids)
+    return loss.prepare(CohortTruth.of(cohort, problem))
 
 
 def weight_distance(

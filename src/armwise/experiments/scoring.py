@@ -15,9 +15,10 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float, Int, Key
 
+from armwise._hardware import on_cpu
 from armwise.data import Cohorts, Domain
 from armwise.evaluation.quality import over_cohorts
-from armwise.losses import DecDFL
+from armwise.losses import CohortTruth, DecDFL
 from armwise.mixtures import LinearMixture
 from armwise.rmab import Problem, passive_returns, simulate, simulate_policy, whittle_indices
 from armwise.rmab.simulate import check_horizon
@@ -105,7 +106,7 @@ def take(models: Any, runs: Int[np.ndarray, " chunk"]) -> Any:
 def runs_at_once(num_cohorts: int, cohorts: Cohorts) -> int:
     """How many runs' predictions for so many cohorts fit in the memory meant for them."""
     of_run = num_cohorts * int(np.prod(cohorts.true_transitions.shape[1:]))
-    bound = _CPU_PREDICTIONS if jax.default_backend() == "cpu" else _ACCELERATOR_PREDICTIONS
+    bound = _CPU_PREDICTIONS if on_cpu() else _ACCELERATOR_PREDICTIONS
     return max(1, bound // of_run)
 
 
@@ -243,7 +244,7 @@ def _decomposed(
 ) -> Float[Array, "runs cohorts"]:
     """The exact return of the mixture that looks best by the predictions, kept to the budget under the truth."""
     loss = DecDFL(LinearMixture())
-    prepared = lax.map(lambda cohort: loss.prepare(cohort.true_transitions, problem, cohort.budget), cohorts)
+    prepared = lax.map(lambda cohort: loss.prepare(CohortTruth.of(cohort, problem)), cohorts)
 
     def of_cohort(pair: tuple[Array, Array]) -> Float[Array, ""]:
         own, number = pair

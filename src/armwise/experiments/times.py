@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from armwise.data import Cohorts, Domain
 from armwise.experiments.protocol import LossFamily, check_loss, model_maker
 from armwise.experiments.provenance import hardware
-from armwise.losses import Loss
+from armwise.losses import CohortTruth, Loss
 from armwise.rmab import Problem
 from armwise.training import TrainConfig
 from armwise.training.engine import advance_one, cast, make_material, progress_bar
@@ -94,7 +94,7 @@ def solver_steps(loss: Loss, cohorts: Cohorts, model: Any, problem: Problem) -> 
     cohorts, problem, model = cast((cohorts, problem, model), jnp.dtype("float32"))
     gradient = eqx.filter_grad(lambda model, features, prepared: loss(model(features), prepared))
     arguments = [
-        (own.features, loss.prepare(own.true_transitions, problem, own.budget))
+        (own.features, loss.prepare(CohortTruth.of(own, problem)))
         for own in (cohorts[number] for number in range(min(SOLVER_STEPS, cohorts.num_cohorts)))
     ]
     return lambda num_steps: [gradient(model, *arguments[step % len(arguments)]) for step in range(num_steps)]

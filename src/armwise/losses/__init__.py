@@ -2,15 +2,17 @@
 
 from armwise.losses.accuracy import MeanSquaredError, NegativeLogLikelihood
 from armwise.losses.dec_dfl import DecDFL
-from armwise.losses.loss import Lesson, Loss, WeightedSum
+from armwise.losses.loss import EpochObjective, Loss, WeightedSum
 from armwise.losses.price_dfl import PriceDFL
 from armwise.losses.sim_dfl import SimDFL
 from armwise.losses.stages import Annealed, WarmStart
+from armwise.losses.truth import CohortTruth
 
 __all__ = [
     "Annealed",
+    "CohortTruth",
     "DecDFL",
-    "Lesson",
+    "EpochObjective",
     "Loss",
     "MeanSquaredError",
     "NegativeLogLikelihood",

@@ -3,13 +3,12 @@
 from typing import NamedTuple
 
 import jax.numpy as jnp
-import numpy as np
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from armwise._validation import ArrayLike, check_transitions
 from armwise.errors import InvalidInputError
-from armwise.losses.loss import Loss, check_prepared, check_same_shape
-from armwise.rmab import Problem
-from armwise.rmab.checks import ArrayLike, as_float_array, check_transitions, first_offender, is_concrete
+from armwise.losses.loss import Loss, check_prepared
+from armwise.losses.truth import CohortTruth, check_same_shape
 
 Transitions = Float[Array, "arms states actions states"]
 
@@ -18,25 +17,18 @@ class MeanSquaredError(Loss):
     """Squared distance between predicted and true transitions, ‖T̂ − T‖², averaged over arms.
 
     Example:
+        >>> import numpy as np
+        >>> from armwise.rmab import Problem
         >>> true = np.full((1, 2, 2, 2), 0.5)
         >>> predicted = np.array([[[[0.5, 0.5], [0.5, 0.5]], [[0.5, 0.5], [0.3, 0.7]]]])
         >>> loss = MeanSquaredError()
-        >>> print(loss(predicted, loss.prepare(true, Problem(), budget=1)).round(4))
+        >>> print(loss(predicted, loss.prepare(CohortTruth(true, Problem(), budget=1))).round(4))
         0.08
     """
 
-    def prepare(
-        self,
-        true_transitions: ArrayLike,
-        problem: Problem,
-        budget: ArrayLike,
-        *,
-        counts: ArrayLike | None = None,
-        ids: ArrayLike | None = None,
-    ) -> Transitions:
+    def prepare(self, truth: CohortTruth) -> Transitions:
         """The true transitions."""
-        del problem, budget, counts, ids
-        return check_transitions(true_transitions)
+        return truth.transitions
 
     def __call__(
         self, predicted_transitions: ArrayLike, prepared: Transitions, key: PRNGKeyArray | None = None
@@ -60,30 +52,13 @@ class NegativeLogLikelihood(Loss):
     A trajectory's likelihood is a product over its steps, so the counts of its transitions are all that matters.
     """
 
-    def prepare(
-        self,
-        true_transitions: ArrayLike,
-        problem: Problem,
-        budget: ArrayLike,
-        *,
-        counts: ArrayLike | None = None,
-        ids: ArrayLike | None = None,
-    ) -> PreparedCounts:
+    def prepare(self, truth: CohortTruth) -> PreparedCounts:
         """The counts, which this loss cannot do without."""
-        del problem, budget, ids
-        if counts is None:
+        if truth.counts is None:
             raise InvalidInputError(
                 "NegativeLogLikelihood needs the observed transition counts: pass counts, shaped like true_transitions."
             )
-        observed = as_float_array("counts", counts)
-        check_same_shape("counts", observed.shape, "true_transitions", check_transitions(true_transitions).shape)
-        if is_concrete(observed) and not bool(jnp.all(observed >= 0)):
-            array = np.asarray(observed)
-            index = first_offender(~(array >= 0))
-            raise InvalidInputError(
-                f"counts must not be negative or missing, but counts{list(index)} is {array[index]}."
-            )
-        return PreparedCounts(observed)
+        return PreparedCounts(truth.counts)
 
     def __call__(
         self, predicted_transitions: ArrayLike, prepared: PreparedCounts, key: PRNGKeyArray | None = None

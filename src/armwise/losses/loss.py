@@ -5,6 +5,8 @@ are to be minimised: decision-focused losses are the negative of a return.
 """
 
 import abc
+import functools
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import equinox as eqx
@@ -13,13 +15,13 @@ import jax.numpy as jnp
 import jax.typing
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from armwise._validation import ArrayLike, as_float_array, check_finite
 from armwise.errors import InvalidInputError
-from armwise.rmab import Problem
-from armwise.rmab.checks import ArrayLike, as_float_array, check_finite
+from armwise.losses.truth import CohortTruth
 
 
-class Lesson(NamedTuple):
-    """What an epoch is trained by; a loss that does not change with the epochs teaches by itself, always.
+class EpochObjective(NamedTuple):
+    """What an epoch minimises; by default, the loss itself.
 
     Attributes:
         loss: to minimise in this epoch.
@@ -32,31 +34,39 @@ class Lesson(NamedTuple):
     begins: bool | Bool[Array, ""] = False
 
 
+def _takes_one_truth(prepare: Callable[[Any, CohortTruth], Any]) -> Callable[[Any, CohortTruth], Any]:
+    """The method, with an error for calls that give the truth in several arguments."""
+
+    @functools.wraps(prepare)
+    def checked(self: Any, truth: Any = None, *others: Any, **named: Any) -> Any:
+        if others or named or not isinstance(truth, CohortTruth):
+            raise InvalidInputError(
+                "prepare takes one CohortTruth: loss.prepare(CohortTruth(transitions, problem, budget=1)), with counts "
+                "and ids as further arguments of CohortTruth."
+            )
+        return prepare(self, truth)
+
+    return checked
+
+
 class Loss(eqx.Module):
     """A measure of how bad predicted transitions are, for one cohort; ``vmap`` over cohorts.
 
-    Losses add up and can be weighted: ``0.9 * DecDFL(mixture) + 0.1 * NegativeLogLikelihood()``.
+    Losses add up and can be weighted: ``0.9 * DecDFL(mixture) + 0.1 * NegativeLogLikelihood()``. A new loss defines
+    ``prepare`` and the call.
     """
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "prepare" in vars(cls):
+            cls.prepare = _takes_one_truth(cls.prepare)  # type: ignore[method-assign,assignment]
+
     @abc.abstractmethod
-    def prepare(
-        self,
-        true_transitions: ArrayLike,
-        problem: Problem,
-        budget: ArrayLike,
-        *,
-        counts: ArrayLike | None = None,
-        ids: ArrayLike | None = None,
-    ) -> Any:
+    def prepare(self, truth: CohortTruth) -> Any:
         """Compute once what no prediction changes.
 
         Args:
-            true_transitions: ``[arms, states, actions, states]``, estimated from history.
-            problem: rewards, discount, first states and costs.
-            budget: arms acted on at each step.
-            counts: how often each transition was observed, ``[arms, states, actions, states]``; only some losses
-                need it.
-            ids: one integer per arm, by default its row; where a loss draws random numbers they go by it.
+            truth: what is true about the cohort.
 
         Returns:
             A pytree to pass to the loss; it can be stacked over cohorts.
@@ -74,10 +84,19 @@ class Loss(eqx.Module):
             key: a random key; only losses that simulate need it.
         """
 
-    def lesson(self, epoch: Int[Array, ""], num_epochs: int) -> Lesson:
-        """What to train by in this epoch of so many, counted from 0; validation is by the loss itself."""
+    def objective_at_epoch(self, epoch: Int[Array, ""], num_epochs: int) -> EpochObjective:
+        """What to minimise in this epoch of so many, counted from 0; validation is by the loss itself."""
         del epoch, num_epochs
-        return Lesson(self)
+        return EpochObjective(self)
+
+    def compile_ahead(self, num_states: int, num_actions: int, dtype: jnp.dtype) -> None:
+        """Compile what this loss has in other languages than JAX, for such cohorts: by default, what its parts have.
+
+        ``prepare`` does it too, but not inside ``jit``: nothing is compiled as a side effect of tracing.
+        """
+        for part in jax.tree.leaves(self, is_leaf=lambda node: isinstance(node, Loss) and node is not self):
+            if isinstance(part, Loss):
+                part.compile_ahead(num_states, num_actions, dtype)
 
     def __mul__(self, weight: jax.typing.ArrayLike) -> "WeightedSum":
         """The loss times a number."""
@@ -105,23 +124,15 @@ class WeightedSum(Loss):
         for weight in self.weights:
             check_finite("weight", as_float_array("weight", weight))
         for loss in self.losses:
-            if type(loss).lesson is not Loss.lesson:
+            if type(loss).objective_at_epoch is not Loss.objective_at_epoch:
                 name = type(loss).__name__
                 raise InvalidInputError(
                     f"{name} changes with the epochs and cannot be part of a sum: put the sum into it."
                 )
 
-    def prepare(
-        self,
-        true_transitions: ArrayLike,
-        problem: Problem,
-        budget: ArrayLike,
-        *,
-        counts: ArrayLike | None = None,
-        ids: ArrayLike | None = None,
-    ) -> tuple[Any, ...]:
+    def prepare(self, truth: CohortTruth) -> tuple[Any, ...]:
         """What each part prepares."""
-        return tuple(loss.prepare(true_transitions, problem, budget, counts=counts, ids=ids) for loss in self.losses)
+        return tuple(loss.prepare(truth) for loss in self.losses)
 
     def __call__(
         self, predicted_transitions: ArrayLike, prepared: tuple[Any, ...], key: PRNGKeyArray | None = None
@@ -145,9 +156,3 @@ def check_prepared(prepared: object, expected: type, loss: Loss) -> None:
     if not isinstance(prepared, expected):
         name = type(loss).__name__
         raise InvalidInputError(f"{name} needs what {name}.prepare returned, not {type(prepared).__name__}.")
-
-
-def check_same_shape(name: str, shape: tuple[int, ...], like: str, expected: tuple[int, ...]) -> None:
-    """Refuse an array that does not belong to the same arms, states and actions."""
-    if shape != expected:
-        raise InvalidInputError(f"{name} has the shape {list(shape)}, but {like} has {list(expected)}.")

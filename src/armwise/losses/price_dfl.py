@@ -20,13 +20,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, PRNGKeyArray
 
+from armwise._validation import ArrayLike, check_transitions
 from armwise.errors import InvalidInputError
-from armwise.losses.dec_dfl import POLICY_SETS, UNITS, Places, returns_of, spread, state_places
-from armwise.losses.loss import Loss, check_prepared, check_same_shape
+from armwise.losses.loss import Loss, check_prepared
+from armwise.losses.policy_sets import POLICY_SETS, UNITS, StateRanks, returns_of, spread, state_ranks
+from armwise.losses.truth import CohortTruth, check_same_shape
 from armwise.mixtures import LinearMixture
-from armwise.mixtures.calls import check_temperature
+from armwise.mixtures.arguments import check_temperature
 from armwise.rmab import Problem
-from armwise.rmab.checks import ArrayLike, check_budget, check_transitions
 
 
 class PreparedPrices(NamedTuple):
@@ -37,7 +38,7 @@ class PreparedPrices(NamedTuple):
     prices: Float[Array, " prices"]
     unit: Float[Array, ""] | None  # of the temperature; None where it is a return's
     problem: Problem
-    places: Places = None
+    ranks: StateRanks = None
 
 
 class PriceDFL(Loss):
@@ -45,46 +46,38 @@ class PriceDFL(Loss):
 
     Args:
         temperature: of the choice among policies, above 0.
-        budget_shares: the prices are those at which these multiples of the budget would just be spent, under the true
-            transitions and without a regulariser (the dual of Equation 7).
+        budget_multiples: the prices are those at which these multiples of the budget would just be spent, under the
+            true transitions and without a regulariser (the dual of Equation 7).
         policies: which per-arm policies there are: "all", "threshold", "index" or "near-index", as in ``DecDFL``.
         unit: what the temperature is measured in: a "return", or the "spread" of the true returns of an arm's policies.
     """
 
     temperature: ArrayLike = 0.1
-    budget_shares: tuple[float, ...] = eqx.field(static=True, default=(0.5, 1.0, 2.0), converter=tuple)
+    budget_multiples: tuple[float, ...] = eqx.field(static=True, default=(0.5, 1.0, 2.0), converter=tuple)
     policies: str = eqx.field(static=True, default="all")
     unit: str = eqx.field(static=True, default="return")
 
     def __check_init__(self) -> None:
         check_temperature(self.temperature)
-        if not self.budget_shares or not all(0 < share < float("inf") for share in self.budget_shares):
+        if not self.budget_multiples or not all(0 < multiple < float("inf") for multiple in self.budget_multiples):
             raise InvalidInputError(
-                f"budget_shares must be at least one finite number above 0, such as (0.5, 1, 2), not "
-                f"{self.budget_shares}."
+                f"budget_multiples must be at least one finite number above 0, such as (0.5, 1, 2), not "
+                f"{self.budget_multiples}."
             )
         for name, value, allowed in (("policies", self.policies, POLICY_SETS), ("unit", self.unit, UNITS)):
             if value not in allowed:
                 raise InvalidInputError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}.")
 
-    def prepare(
-        self,
-        true_transitions: ArrayLike,
-        problem: Problem,
-        budget: ArrayLike,
-        *,
-        counts: ArrayLike | None = None,
-        ids: ArrayLike | None = None,
-    ) -> PreparedPrices:
+    def prepare(self, truth: CohortTruth) -> PreparedPrices:
         """Returns of every policy under the true transitions, and the prices at which each budget would be spent."""
-        del counts, ids
-        true = check_transitions(true_transitions)
-        places = state_places(self.policies, true, problem)
-        rewards, spend = returns_of(self.policies, true, problem, places)
-        discounted = check_budget(budget).astype(true.dtype) / (1 - problem.discount.astype(true.dtype))
-        prices = [LinearMixture()(rewards, spend, share * discounted).budget_price for share in self.budget_shares]
-        unit = spread(rewards) if self.unit == "spread" else None
-        return PreparedPrices(rewards, spend, jnp.stack(prices), unit, problem, places)
+        true, problem = truth.transitions, truth.problem
+        ranks = state_ranks(self.policies, true, problem)
+        reward_returns, budget_returns = returns_of(self.policies, true, problem, ranks)
+        discounted = truth.budget.astype(true.dtype) / (1 - problem.discount.astype(true.dtype))
+        returns = reward_returns, budget_returns
+        prices = [LinearMixture()(*returns, multiple * discounted).budget_price for multiple in self.budget_multiples]
+        unit = spread(reward_returns) if self.unit == "spread" else None
+        return PreparedPrices(*returns, jnp.stack(prices), unit, problem, ranks)
 
     def __call__(
         self, predicted_transitions: ArrayLike, prepared: PreparedPrices, key: PRNGKeyArray | None = None
@@ -93,16 +86,16 @@ class PriceDFL(Loss):
         del key
         check_prepared(prepared, PreparedPrices, self)
         predicted = check_transitions(predicted_transitions)
-        rewards, spend = returns_of(self.policies, predicted, prepared.problem, prepared.places)
-        temperature = jnp.asarray(self.temperature, rewards.dtype)
+        reward_returns, budget_returns = returns_of(self.policies, predicted, prepared.problem, prepared.ranks)
+        temperature = jnp.asarray(self.temperature, reward_returns.dtype)
         if prepared.unit is not None:
             temperature = temperature * prepared.unit
         check_same_shape(
-            "returns of predicted_transitions", rewards.shape, "those prepared", prepared.budget_returns.shape
+            "returns of predicted_transitions", reward_returns.shape, "those prepared", prepared.budget_returns.shape
         )
 
         def value(price: Float[Array, ""]) -> Float[Array, ""]:
-            chosen = jax.nn.softmax((rewards - price * spend) / temperature, axis=-1)
+            chosen = jax.nn.softmax((reward_returns - price * budget_returns) / temperature, axis=-1)
             return jnp.sum(chosen * (prepared.reward_returns - price * prepared.budget_returns))
 
-        return -jnp.mean(jax.vmap(value)(prepared.prices)) / rewards.shape[0]
+        return -jnp.mean(jax.vmap(value)(prepared.prices)) / reward_returns.shape[0]

@@ -12,10 +12,10 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
+from armwise._validation import ArrayLike, as_float_array, is_concrete
 from armwise.errors import InvalidInputError
-from armwise.losses.loss import Lesson, Loss
-from armwise.rmab import Problem
-from armwise.rmab.checks import ArrayLike, as_float_array, is_concrete
+from armwise.losses.loss import EpochObjective, Loss
+from armwise.losses.truth import CohortTruth
 
 
 class WarmStart(Loss):
@@ -33,7 +33,7 @@ class WarmStart(Loss):
     Example:
         >>> from armwise.losses import MeanSquaredError, PriceDFL
         >>> loss = WarmStart(MeanSquaredError(), PriceDFL(0.1), share=0.3, rate=0.1)
-        >>> [bool(loss.lesson(jnp.asarray(epoch), 10).begins) for epoch in (0, 2, 3, 9)]
+        >>> [bool(loss.objective_at_epoch(jnp.asarray(epoch), 10).begins) for epoch in (0, 2, 3, 9)]
         [False, False, True, False]
     """
 
@@ -51,20 +51,9 @@ class WarmStart(Loss):
             raise InvalidInputError(f"rate must be a finite number above 0, not {self.rate}.")
         _check_not_staged("WarmStart", first=self.first, then=self.then)
 
-    def prepare(
-        self,
-        true_transitions: ArrayLike,
-        problem: Problem,
-        budget: ArrayLike,
-        *,
-        counts: ArrayLike | None = None,
-        ids: ArrayLike | None = None,
-    ) -> tuple[Any, Any]:
+    def prepare(self, truth: CohortTruth) -> tuple[Any, Any]:
         """What each of the two prepares."""
-        first, then = (
-            loss.prepare(true_transitions, problem, budget, counts=counts, ids=ids) for loss in (self.first, self.then)
-        )
-        return first, then
+        return self.first.prepare(truth), self.then.prepare(truth)
 
     def __call__(
         self, predicted_transitions: ArrayLike, prepared: tuple[Any, Any], key: PRNGKeyArray | None = None
@@ -72,11 +61,12 @@ class WarmStart(Loss):
         """The loss that training ends with."""
         return self.then(predicted_transitions, prepared[1], key)
 
-    def lesson(self, epoch: Int[Array, ""], num_epochs: int) -> Lesson:
+    def objective_at_epoch(self, epoch: Int[Array, ""], num_epochs: int) -> EpochObjective:
         """See ``Loss``."""
         switch = self._first_epochs(num_epochs)
         is_first = epoch < switch
-        return Lesson(_OneOfTwo(self.first, self.then, is_first), jnp.where(is_first, 1.0, self.rate), epoch == switch)
+        rate = jnp.where(is_first, 1.0, self.rate)
+        return EpochObjective(_OneOfTwo(self.first, self.then, is_first), rate, begins=epoch == switch)
 
     def _first_epochs(self, num_epochs: int) -> int:
         """How many epochs the first loss gets: the share, but at least one for each of the two."""
@@ -95,7 +85,7 @@ class _OneOfTwo(Loss):
     then: Loss
     is_first: Bool[Array, ""]
 
-    def prepare(self, *_: Any, **__: Any) -> Any:
+    def prepare(self, truth: CohortTruth) -> Any:
         """It is given what ``WarmStart`` prepared."""
         raise NotImplementedError
 
@@ -122,7 +112,7 @@ class Annealed(Loss):
     Example:
         >>> from armwise.losses import PriceDFL
         >>> loss = Annealed(PriceDFL(1.0), PriceDFL(0.01))
-        >>> [round(float(loss.lesson(jnp.asarray(epoch), 5).loss.temperature), 3) for epoch in range(5)]
+        >>> [round(float(loss.objective_at_epoch(jnp.asarray(epoch), 5).loss.temperature), 3) for epoch in range(5)]
         [1.0, 0.316, 0.1, 0.032, 0.01]
     """
 
@@ -139,17 +129,9 @@ class Annealed(Loss):
             if is_concrete(values) and not bool(jnp.all(values > 0)):
                 raise InvalidInputError(f"numbers move by ratios, so all must be above 0, not {number}.")
 
-    def prepare(
-        self,
-        true_transitions: ArrayLike,
-        problem: Problem,
-        budget: ArrayLike,
-        *,
-        counts: ArrayLike | None = None,
-        ids: ArrayLike | None = None,
-    ) -> Any:
+    def prepare(self, truth: CohortTruth) -> Any:
         """What the loss prepares; no loss prepares anything that depends on its numbers."""
-        return self.end.prepare(true_transitions, problem, budget, counts=counts, ids=ids)
+        return self.end.prepare(truth)
 
     def __call__(
         self, predicted_transitions: ArrayLike, prepared: Any, key: PRNGKeyArray | None = None
@@ -157,7 +139,7 @@ class Annealed(Loss):
         """The loss that training ends with."""
         return self.end(predicted_transitions, prepared, key)
 
-    def lesson(self, epoch: Int[Array, ""], num_epochs: int) -> Lesson:
+    def objective_at_epoch(self, epoch: Int[Array, ""], num_epochs: int) -> EpochObjective:
         """See ``Loss``."""
         way = epoch / max(1, num_epochs - 1)
 
@@ -165,13 +147,13 @@ class Annealed(Loss):
             first, last = as_float_array("start", start), as_float_array("end", end)  # a ratio of integers is a float
             return first * (last / first) ** way.astype(first.dtype)
 
-        return Lesson(jax.tree.map(between, self.start, self.end))
+        return EpochObjective(jax.tree.map(between, self.start, self.end))
 
 
 def _check_not_staged(name: str, **losses: Loss) -> None:
     """Refuse a loss that changes with the epochs inside another one: two schedules over the same epochs."""
     for part, loss in losses.items():
-        if type(loss).lesson is not Loss.lesson:
+        if type(loss).objective_at_epoch is not Loss.objective_at_epoch:
             raise InvalidInputError(
                 f"{part} is {type(loss).__name__}, which changes with the epochs and cannot be part of {name}. "
                 "Train in several runs instead, each from the weights of the one before."

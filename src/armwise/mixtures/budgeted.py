@@ -2,7 +2,7 @@
 
 Both regularisers split Equation 9 by arm once budget has a price. A `RowRule` says how one arm divides itself among
 its policies, given their net returns; this file finds the price and differentiates through it. Arrays here are
-`[policies, arms]` (`rows.py` says why).
+`[policies, arms]` (`policy_sums.py` says why).
 """
 
 from collections.abc import Callable
@@ -15,9 +15,9 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
 from armwise.mixtures.edge import above_cheapest, left_over
+from armwise.mixtures.policy_sums import largest, total
 from armwise.mixtures.price import Scale, find_price
 from armwise.mixtures.rounding import accurate_sum, charge, epsilon, plain_sums
-from armwise.mixtures.rows import largest, total
 from armwise.mixtures.solution import MixtureSolution
 
 _COARSE_STEP = 0.05  # temperatures: where the first search hands over to the second once its steps stop shrinking
@@ -33,9 +33,9 @@ class RowRule(NamedTuple):
 
     Attributes:
         choose: shares from net returns in units of temperature, each arm's largest being 0.
-        sway: the (symmetric) Jacobian of `choose` at its result, applied to a direction.
-        spends: from rewards, spend, price and temperature, each arm's spend, and ⟨spend, sway of it⟩, its fall with the
-            price in temperatures.
+        jacobian_product: the (symmetric) Jacobian of `choose` at its result, times a direction.
+        spends: from rewards, spend, price and temperature, each arm's spend, and ⟨spend, Jacobian times spend⟩, its
+            fall with the price in temperatures.
         residual: overspend from (excess, budget), on the scale where it is nearest to linear in the price.
         residual_slope: the derivative of `residual` with respect to the excess.
         last_step: from the machine epsilon, the Newton step, in temperatures, that is the last.
@@ -45,7 +45,7 @@ class RowRule(NamedTuple):
     """
 
     choose: Callable[[Array], Array]
-    sway: Callable[[Array, Array], Array]
+    jacobian_product: Callable[[Array, Array], Array]
     spends: Callable[[Array, Array, Array, Array], tuple[Array, Array]]
     residual: Callable[[Array, Array], Array]
     residual_slope: Callable[[Array, Array], Array]
@@ -272,14 +272,14 @@ def _backward(rule: RowRule, saved: _Saved, cotangent: MixtureSolution) -> tuple
     """
     shares, net, spend, temperature, price = saved
     binds = (price > 0) & jnp.isfinite(price)
-    swayed_loss = rule.sway(shares, cotangent.mixture.T)
+    loss_product = rule.jacobian_product(shares, cotangent.mixture.T)
     centred = spend - total(shares * spend)
-    swayed_spend = rule.sway(shares, centred)
-    variance, pulled = plain_sums(total(swayed_spend * centred)[0], total(swayed_loss * centred)[0])
+    spend_product = rule.jacobian_product(shares, centred)
+    variance, pulled = plain_sums(total(spend_product * centred)[0], total(loss_product * centred)[0])
     pull = temperature * cotangent.budget_price - pulled
     # Where no arm mixes, no small change of the price moves anything.
     push = jnp.where(binds & (variance > 0), pull / jnp.where(variance > 0, variance, 1), 0)
-    to_rewards = (swayed_loss + push * swayed_spend) / temperature
+    to_rewards = (loss_product + push * spend_product) / temperature
     to_spend = push * shares - jnp.where(binds, price, 0) * to_rewards
     to_temperature = -jnp.sum(total(to_rewards * jnp.where(shares > 0, net, 0))[0]) / temperature
     zero = jnp.zeros_like(price)

@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from armwise.errors import ArmwiseError, ConvergenceError, InvalidInputError
-from armwise.mixtures.calls import check_temperature, read_inputs, read_price
+from armwise.mixtures.arguments import check_temperature, read_inputs, read_price
 from armwise.mixtures.solution import Mixture, MixtureSolution, Values
 
 
@@ -57,21 +57,21 @@ class CvxpyMixture(Mixture):
     ) -> MixtureSolution:
         """See `Mixture`; `initial_price` is checked and otherwise ignored, `num_steps` is −1 (unknown)."""
         inputs = read_inputs(reward_returns, budget_returns, discounted_budget)
-        rewards, spend, budget = inputs
-        read_price(0.0 if initial_price is None else initial_price, rewards.dtype)
-        layer = _layer(self.regulariser, self.temperature, rewards.shape)
+        reward_returns, budget_returns, budget = inputs
+        read_price(0.0 if initial_price is None else initial_price, reward_returns.dtype)
+        layer = _layer(self.regulariser, self.temperature, reward_returns.shape)
         options = _solver_options(self.solver, self.tolerance)
         if any(isinstance(value, jax.core.Tracer) for value in inputs):
             options["mode"] = self.derivative  # without a derivative to take, diffcp does not know the option
         mixture, price = _run(layer, inputs, options)
-        used = jax.lax.stop_gradient(jnp.sum(mixture * spend))
+        used = jax.lax.stop_gradient(jnp.sum(mixture * budget_returns))
         return MixtureSolution(
-            mixture=mixture.astype(rewards.dtype),
-            budget_price=price.astype(rewards.dtype).reshape(()),
+            mixture=mixture.astype(reward_returns.dtype),
+            budget_price=price.astype(reward_returns.dtype).reshape(()),
             converged=jnp.ones((), bool),
             num_steps=jnp.full((), -1, jnp.int32),
-            budget_used=used.astype(rewards.dtype),
-            gap=jax.lax.stop_gradient(jnp.abs(price.reshape(()) * (budget - used))).astype(rewards.dtype),
+            budget_used=used.astype(reward_returns.dtype),
+            gap=jax.lax.stop_gradient(jnp.abs(price.reshape(()) * (budget - used))).astype(reward_returns.dtype),
         )
 
 
@@ -106,10 +106,10 @@ def _layer(regulariser: str, temperature: float, shape: tuple[int, int]) -> Any:
             "solve the same problems without it."
         ) from error
     mixture = cvxpy.Variable(shape)
-    rewards, spend, budget = cvxpy.Parameter(shape), cvxpy.Parameter(shape), cvxpy.Parameter()
+    reward_returns, budget_returns, budget = cvxpy.Parameter(shape), cvxpy.Parameter(shape), cvxpy.Parameter()
     penalty = -cvxpy.sum(cvxpy.entr(mixture)) if regulariser == "entropy" else cvxpy.sum_squares(mixture) / 2
-    value = cvxpy.sum(cvxpy.multiply(rewards, mixture)) - temperature * penalty
-    within_budget = cvxpy.sum(cvxpy.multiply(spend, mixture)) <= budget
+    value = cvxpy.sum(cvxpy.multiply(reward_returns, mixture)) - temperature * penalty
+    within_budget = cvxpy.sum(cvxpy.multiply(budget_returns, mixture)) <= budget
     constraints = [cvxpy.sum(mixture, axis=1) == 1, mixture >= 0, within_budget]
     problem = cvxpy.Problem(cvxpy.Maximize(value), constraints)
-    return make_layer(problem, [rewards, spend, budget], [mixture, within_budget.dual_variables[0]])
+    return make_layer(problem, [reward_returns, budget_returns, budget], [mixture, within_budget.dual_variables[0]])

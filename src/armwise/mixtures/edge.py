@@ -14,8 +14,8 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Float
 
+from armwise.mixtures.policy_sums import largest
 from armwise.mixtures.rounding import accurate_sum, epsilon
-from armwise.mixtures.rows import largest
 
 MARGIN = 4.0  # machine epsilons: a budget and a spend are each rounded when typed, added up and divided by 1 − γ
 

@@ -3,15 +3,14 @@
 import functools
 import math
 from collections.abc import Iterable
+from typing import ClassVar
 
 import jax.numpy as jnp
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
-from armwise.mixtures.budgeted import RowRule, Spending
-from armwise.mixtures.calls import check_temperature, measure_spending, solve_smooth
-from armwise.mixtures.rows import MANY_POLICIES, in_temperatures, largest, total
-from armwise.mixtures.solution import Mixture, MixtureSolution, Values
+from armwise.mixtures.budgeted import RowRule
+from armwise.mixtures.policy_sums import MANY_POLICIES, in_temperatures, largest, total
+from armwise.mixtures.smooth import SmoothMixture
 
 
 def softmax(scaled: Float[Array, "policies arms"]) -> Float[Array, "policies arms"]:
@@ -20,7 +19,7 @@ def softmax(scaled: Float[Array, "policies arms"]) -> Float[Array, "policies arm
     return weights / total(weights)
 
 
-def _sway(shares: Float[Array, "policies arms"], direction: Float[Array, "policies arms"]) -> Array:
+def _jacobian_product(shares: Float[Array, "policies arms"], direction: Float[Array, "policies arms"]) -> Array:
     """Shares times the direction's deviation from its mean, measured from each arm's main policy.
 
     The origin does not matter, but where one share is nearly 1, measured from there nothing cancels.
@@ -59,7 +58,7 @@ def _spends(
 
 ENTROPY = RowRule(
     choose=softmax,
-    sway=_sway,
+    jacobian_product=_jacobian_product,
     spends=_spends,
     # On a logarithmic scale, because spend falls exponentially in the price: a budget of 1e-6 of the spend is 14
     # plain Newton steps away, and two of these.
@@ -74,7 +73,7 @@ ENTROPY = RowRule(
 )
 
 
-class EntropyMixture(Mixture):
+class EntropyMixture(SmoothMixture):
     """Maximise ⟨mixture, rewards⟩ + temperature · H(mixture) under the budget, H(Z) = −Σ Z log Z.
 
     Given the price of budget, each row is softmax((reward_returns − price · budget_returns) / temperature). Algorithm 2
@@ -94,30 +93,4 @@ class EntropyMixture(Mixture):
         1.5
     """
 
-    temperature: ArrayLike
-
-    def __check_init__(self) -> None:
-        check_temperature(self.temperature)
-
-    def __call__(
-        self,
-        reward_returns: Values,
-        budget_returns: Values,
-        discounted_budget: Values,
-        *,
-        initial_price: Values | None = None,
-    ) -> MixtureSolution:
-        """See `Mixture`."""
-        return solve_smooth(ENTROPY, reward_returns, budget_returns, discounted_budget, self.temperature, initial_price)
-
-    def measure(self, budget_returns: Float[Array, "arms policies"], discounted_budget: Float[Array, ""]) -> Spending:
-        """See `Mixture`."""
-        return measure_spending(budget_returns, discounted_budget)
-
-    def solve_measured(
-        self, reward_returns: Values, budget_returns: Values, discounted_budget: Values, measured: Spending
-    ) -> MixtureSolution:
-        """See `Mixture`."""
-        return solve_smooth(
-            ENTROPY, reward_returns, budget_returns, discounted_budget, self.temperature, None, measured
-        )
+    rule: ClassVar[RowRule] = ENTROPY

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import lax
 from jaxtyping import Array, Bool, Float, Int
 
-from armwise.mixtures.calls import raise_unless_converged, read_inputs, read_price
+from armwise.mixtures.arguments import raise_unless_converged, read_inputs, read_price
 from armwise.mixtures.edge import above_cheapest, left_over
 from armwise.mixtures.rounding import accurate_cumulative_sum, accurate_sum
 from armwise.mixtures.solution import Mixture, MixtureSolution, Values
@@ -68,29 +68,31 @@ class LinearMixture(Mixture):
 
 @jax.jit
 def _solve(
-    rewards: Float[Array, "arms policies"], spend: Float[Array, "arms policies"], budget: Float[Array, ""]
+    reward_returns: Float[Array, "arms policies"],
+    budget_returns: Float[Array, "arms policies"],
+    budget: Float[Array, ""],
 ) -> MixtureSolution:
-    above, cheapest = above_cheapest(spend.T)
+    above, cheapest = above_cheapest(budget_returns.T)
     spend = above.T
     left, least, least_rest = left_over(budget, cheapest)
     feasible = left >= 0
-    envelope = _envelope(rewards, spend)
+    envelope = _envelope(reward_returns, spend)
     bought, price = _buy(envelope, jnp.maximum(left, 0))
     mixture = _mix(envelope, bought)
     used, rest = accurate_sum(jnp.sum(mixture * spend, axis=1))
-    net = rewards - price * spend
+    net = reward_returns - price * spend
     regret = jnp.max(net, axis=1) - jnp.sum(mixture * net, axis=1)
     return MixtureSolution(
         mixture=mixture,
         budget_price=price,
-        converged=feasible & jnp.isfinite(jnp.sum(rewards)) & jnp.isfinite(used),
+        converged=feasible & jnp.isfinite(jnp.sum(reward_returns)) & jnp.isfinite(used),
         num_steps=jnp.zeros((), jnp.int32),
         budget_used=used + least + (rest + least_rest),
         gap=jnp.where(feasible, jnp.sum(regret) + price * (left - used - rest), jnp.inf),
     )
 
 
-def _envelope(rewards: Float[Array, "arms policies"], spend: Float[Array, "arms policies"]) -> _Envelope:
+def _envelope(reward_returns: Float[Array, "arms policies"], spend: Float[Array, "arms policies"]) -> _Envelope:
     """The upper concave envelope of every arm, by always taking the most efficient step (gift wrapping).
 
     It starts at the best of the arm's cheapest policies, which spend 0.
@@ -98,7 +100,7 @@ def _envelope(rewards: Float[Array, "arms policies"], spend: Float[Array, "arms 
     It stops once all arms have arrived. They could pass all their policies, but an arm of S states seldom passes more
     than a few over S + 1 of its 2^S (``rmab/index_policies.py`` says why).
     """
-    start = jnp.argmax(jnp.where(spend <= 0, rewards, -jnp.inf), axis=1)
+    start = jnp.argmax(jnp.where(spend <= 0, reward_returns, -jnp.inf), axis=1)
     num_arms, num_steps = spend.shape[0], spend.shape[1] - 1
     nothing = jnp.zeros((num_steps, num_arms), spend.dtype)
     if num_steps == 0:  # JAX does not write into an array of no rows, even in a loop that never runs
@@ -108,7 +110,7 @@ def _envelope(rewards: Float[Array, "arms policies"], spend: Float[Array, "arms 
         return (state.step < num_steps) & jnp.any(state.efficiency > 0)
 
     def advance(state: _Walk) -> _Walk:
-        following, length, efficiency = _next_policy(rewards, spend, state.here, state.efficiency)
+        following, length, efficiency = _next_policy(reward_returns, spend, state.here, state.efficiency)
         row = state.step
         passed = _Envelope(
             state.passed.policies.at[row].set(following),
@@ -127,13 +129,13 @@ def _envelope(rewards: Float[Array, "arms policies"], spend: Float[Array, "arms 
 
 
 def _next_policy(
-    rewards: Float[Array, "arms policies"],
+    reward_returns: Float[Array, "arms policies"],
     spend: Float[Array, "arms policies"],
     here: Int[Array, " arms"],
     last_efficiency: Float[Array, " arms"],
 ) -> tuple[Int[Array, " arms"], Float[Array, " arms"], Float[Array, " arms"]]:
     """Each arm's most efficient step: where it leads, what it costs, and its reward for each unit of budget."""
-    gain, cost = (values - jnp.take_along_axis(values, here[:, None], axis=1) for values in (rewards, spend))
+    gain, cost = (values - jnp.take_along_axis(values, here[:, None], axis=1) for values in (reward_returns, spend))
     useful = (gain > 0) & (cost > 0)
     efficiency = jnp.where(useful, gain / jnp.where(useful, cost, 1), 0)
     best = jnp.max(efficiency, axis=1)

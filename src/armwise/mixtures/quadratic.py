@@ -1,14 +1,14 @@
 """The quadratic mixture: a simplex projection under a budget (Equation 9 with an L2 regulariser)."""
 
+from typing import ClassVar
+
 import jax.numpy as jnp
 from jax import lax
-from jax.typing import ArrayLike
 from jaxtyping import Array, Bool, Float
 
-from armwise.mixtures.budgeted import RowRule, Spending
-from armwise.mixtures.calls import check_temperature, measure_spending, solve_smooth
-from armwise.mixtures.rows import in_temperatures, total
-from armwise.mixtures.solution import Mixture, MixtureSolution, Values
+from armwise.mixtures.budgeted import RowRule
+from armwise.mixtures.policy_sums import in_temperatures, total
+from armwise.mixtures.smooth import SmoothMixture
 
 
 def project_to_simplex(scaled: Float[Array, "policies arms"]) -> Float[Array, "policies arms"]:
@@ -30,7 +30,7 @@ def project_to_simplex(scaled: Float[Array, "policies arms"]) -> Float[Array, "p
     return jnp.maximum(scaled - threshold, 0)
 
 
-def _sway(shares: Float[Array, "policies arms"], direction: Float[Array, "policies arms"]) -> Array:
+def _jacobian_product(shares: Float[Array, "policies arms"], direction: Float[Array, "policies arms"]) -> Array:
     kept = shares > 0
     mean = total(jnp.where(kept, direction, 0)) / total(kept.astype(shares.dtype))
     return jnp.where(kept, direction - mean, 0)
@@ -45,12 +45,12 @@ def _spends(
     shares = project_to_simplex(in_temperatures(rewards - price * spend, temperature))
     spent = total(shares * spend)
     centred = spend - spent
-    return spent[0], total(_sway(shares, centred) * centred)[0]
+    return spent[0], total(_jacobian_product(shares, centred) * centred)[0]
 
 
 QUADRATIC = RowRule(
     choose=project_to_simplex,
-    sway=_sway,
+    jacobian_product=_jacobian_product,
     spends=_spends,
     residual=lambda excess, _: excess,
     residual_slope=lambda excess, _: jnp.ones_like(excess),
@@ -62,7 +62,7 @@ QUADRATIC = RowRule(
 )
 
 
-class QuadraticMixture(Mixture):
+class QuadraticMixture(SmoothMixture):
     """Maximise ⟨mixture, rewards⟩ − temperature / 2 · ‖mixture‖² under the budget.
 
     The paper writes the regulariser as ‖Z‖₂; squared, halved and negative it is strictly concave, and `CvxpyMixture`
@@ -80,32 +80,4 @@ class QuadraticMixture(Mixture):
         [[1.0, 0.0], [0.0, 1.0]]
     """
 
-    temperature: ArrayLike
-
-    def __check_init__(self) -> None:
-        check_temperature(self.temperature)
-
-    def __call__(
-        self,
-        reward_returns: Values,
-        budget_returns: Values,
-        discounted_budget: Values,
-        *,
-        initial_price: Values | None = None,
-    ) -> MixtureSolution:
-        """See `Mixture`."""
-        return solve_smooth(
-            QUADRATIC, reward_returns, budget_returns, discounted_budget, self.temperature, initial_price
-        )
-
-    def measure(self, budget_returns: Float[Array, "arms policies"], discounted_budget: Float[Array, ""]) -> Spending:
-        """See `Mixture`."""
-        return measure_spending(budget_returns, discounted_budget)
-
-    def solve_measured(
-        self, reward_returns: Values, budget_returns: Values, discounted_budget: Values, measured: Spending
-    ) -> MixtureSolution:
-        """See `Mixture`."""
-        return solve_smooth(
-            QUADRATIC, reward_returns, budget_returns, discounted_budget, self.temperature, None, measured
-        )
+    rule: ClassVar[RowRule] = QUADRATIC

@@ -13,7 +13,7 @@ import numpy as np
 from jax import lax
 from jaxtyping import Array, Float
 
-from armwise.mixtures.rows import largest
+from armwise.mixtures.policy_sums import largest
 
 _FOLD = 16
 _LONG = 4096

@@ -14,9 +14,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Integer, PRNGKeyArray
 
+from armwise._hardware import on_cpu
+from armwise._validation import check_count
 from armwise.data import Features
 from armwise.errors import InvalidInputError
-from armwise.rmab.checks import check_count
 
 Transitions = Float[Array, "arms states actions states"]
 Levels = tuple[int, ...]  # how many each category has
@@ -72,7 +73,7 @@ def look_up(levels: Levels, table: Float[Array, "levels outputs"], codes: Codes)
         codes: which of its category's rows each arm takes.
     """
     rows = partial(_rows_selected, levels, table)
-    whole = len(codes) // _CPU_FORWARD_BLOCK * _CPU_FORWARD_BLOCK if jax.default_backend() == "cpu" else 0
+    whole = len(codes) // _CPU_FORWARD_BLOCK * _CPU_FORWARD_BLOCK if on_cpu() else 0
     if not whole:
         return rows(codes)
     blocks = jax.lax.map(rows, codes[:whole].reshape(-1, _CPU_FORWARD_BLOCK, codes.shape[1]))
@@ -101,7 +102,7 @@ def _look_up_backward(levels, codes, cotangent):  # type: ignore[no-untyped-def]
     arms and for a million.
     """
     of_block = partial(_hot_transpose_times, levels)
-    size = _CPU_BACKWARD_BLOCK if jax.default_backend() == "cpu" else _ACCELERATOR_BLOCK
+    size = _CPU_BACKWARD_BLOCK if on_cpu() else _ACCELERATOR_BLOCK
     num_blocks = len(codes) // size
     to_table = of_block(codes[num_blocks * size :], cotangent[num_blocks * size :])
     if num_blocks:

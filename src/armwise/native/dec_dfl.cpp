@@ -109,7 +109,7 @@ static inline Vector exponential(Vector x) {
 struct Cohort {
   int64_t arms;
   const Number *transitions;        /* [states, actions, states, arms], predicted */
-  const Number *true_rewards;       /* [policies, arms]: what each policy is really worth */
+  const Number *true_reward_returns;       /* [policies, arms]: what each policy is really worth */
   const Number *true_spend;         /* [policies, arms]: what it really spends, less the arm's cheapest */
   const Number *rewards, *initial;  /* [states, arms], or [states] */
   bool by_arm;                      /* which of the two */
@@ -394,13 +394,13 @@ struct Sums {
   Sum pull;      /* ⟨spend, J true rewards⟩ */
 };
 
-static void load_true_rewards(const Cohort &cohort, int64_t block, Block *rewards) {
+static void load_true_reward_returns(const Cohort &cohort, int64_t block, Block *rewards) {
   for (int policy = 0; policy < POLICIES; policy++)
-    rewards[policy] = load(cohort.true_rewards + policy * cohort.arms, cohort, block);
+    rewards[policy] = load(cohort.true_reward_returns + policy * cohort.arms, cohort, block);
 }
 
 /* J times a direction. Less the main policy's direction, so that nothing cancels where one share is nearly 1. */
-static inline void sway(const Block *shares, Block *direction) {
+static inline void jacobian_product(const Block *shares, Block *direction) {
   Block most = shares[0], origin = direction[0], mean = {};
   for (int policy = 1; policy < POLICIES; policy++) {
     origin = shares[policy] > most ? direction[policy] : origin;
@@ -413,22 +413,22 @@ static inline void sway(const Block *shares, Block *direction) {
 
 /* Replaces a block's returns by its shares. */
 static void fill_shares(Block *shares, const Block *spend, const Block *rewards, bool attainable, Sums *sums) {
-  Block swayed[POLICIES], origin = {}, cheap = {}, cheap_value = {}, spent = {}, value = {}, variance = {}, pull = {};
+  Block product[POLICIES], origin = {}, cheap = {}, cheap_value = {}, spent = {}, value = {}, variance = {}, pull = {};
   Block total = attainable ? weigh(shares) : weigh_cheapest(shares, spend);
   for (int policy = 0; policy < POLICIES; policy++) {
     origin = shares[policy] == (Number)1 ? rewards[policy] : origin;
     shares[policy] /= total;
-    swayed[policy] = spend[policy];
+    product[policy] = spend[policy];
     spent += shares[policy] * spend[policy];
     value += shares[policy] * rewards[policy];
     Block is_cheap = spend[policy] <= (Number)0 ? Block{} + (Number)1 : Block{};
     cheap += is_cheap;
     cheap_value += is_cheap * rewards[policy];
   }
-  sway(shares, swayed);
+  jacobian_product(shares, product);
   for (int policy = 0; policy < POLICIES; policy++) {
-    variance += swayed[policy] * spend[policy];
-    pull += swayed[policy] * (rewards[policy] - origin);
+    variance += product[policy] * spend[policy];
+    pull += product[policy] * (rewards[policy] - origin);
   }
   sums->spent += spent;
   sums->value += value;
@@ -441,7 +441,7 @@ static Sums fill_all_shares(Cohort &cohort, double price, bool attainable) {
   Sums sums;
   for (int64_t block = 0; block < cohort.blocks(); block++) {
     Block *worth = cohort.worth + block * POLICIES, *spend = cohort.spend + block * POLICIES, rewards[POLICIES];
-    load_true_rewards(cohort, block, rewards);
+    load_true_reward_returns(cohort, block, rewards);
     for (int policy = 0; policy < POLICIES && !attainable; policy++) /* the best of the cheapest is then the main one */
       worth[policy] = spend[policy] > (Number)0 ? Block{} - (Number)1e30 : worth[policy];
     net_exactly(cohort, worth, spend, price, worth);
@@ -457,13 +457,13 @@ static void fill_gradient(const Cohort &cohort, double push) {
   double scale = cohort.discount / ((double)cohort.arms * cohort.temperature);
   for (int64_t block = 0; block < cohort.blocks(); block++) {
     const Block *shares = cohort.worth + block * POLICIES;
-    Block weights[POLICIES], swayed_spend[POLICIES];
-    load_true_rewards(cohort, block, weights);
-    memcpy(swayed_spend, cohort.spend + block * POLICIES, sizeof swayed_spend);
-    sway(shares, weights); /* each for itself: their difference, rounded before, would lose digits */
-    sway(shares, swayed_spend);
+    Block weights[POLICIES], spend_product[POLICIES];
+    load_true_reward_returns(cohort, block, weights);
+    memcpy(spend_product, cohort.spend + block * POLICIES, sizeof spend_product);
+    jacobian_product(shares, weights); /* each for itself: their difference, rounded before, would lose digits */
+    jacobian_product(shares, spend_product);
     for (int policy = 0; policy < POLICIES; policy++)
-      weights[policy] = (Number)(scale * push) * swayed_spend[policy] - (Number)scale * weights[policy];
+      weights[policy] = (Number)(scale * push) * spend_product[policy] - (Number)scale * weights[policy];
     Table<STATES> root, to_root;
     fill_root(cohort, block, &root);
     weights_below(root, 1, weights, &to_root);
@@ -539,7 +539,7 @@ extern "C" XLA_FFI_Error *armwise_dec_dfl(XLA_FFI_CallFrame *frame) {
 
   for (int64_t number = 0; number < num_cohorts; number++) {
     cohort.transitions = of_cohort(inputs[TRANSITIONS], batch, number);
-    cohort.true_rewards = of_cohort(inputs[TRUE_REWARDS], batch, number);
+    cohort.true_reward_returns = of_cohort(inputs[TRUE_REWARDS], batch, number);
     cohort.true_spend = of_cohort(inputs[TRUE_SPEND], batch, number);
     const Number *known = of_cohort(inputs[KNOWN], batch, number);
     cohort.discount = known[0];

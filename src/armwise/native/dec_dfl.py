@@ -12,34 +12,48 @@ from armwise.native.library import load
 _MOST_STATES = 8
 _MOST_POLICIES = 64
 _NUMBERS = {"float32": "float", "float64": "double"}
+_registered: set[str] = set()  # names of the kernels that XLA knows in this process
 
 
 class Inputs(NamedTuple):
     """What the kernel takes, of one cohort and in one precision; its order is the kernel's."""
 
     predicted_transitions: Float[Array, "states 2 states arms"]
-    true_rewards: Float[Array, "policies arms"]
+    true_reward_returns: Float[Array, "policies arms"]
     true_spend: Float[Array, "policies arms"]  # less each arm's cheapest policy
     # Discount and temperature; of the budget: left, widest (`mixtures/budgeted.py`); then the rewards and the first
     # states, both `[states, arms]` or both `[states]`. One array: XLA picks each from all cohorts' in turn.
     known: Float[Array, " numbers"]
 
 
-def is_available(dtype: jnp.dtype, num_states: int, num_actions: int, num_policies: int) -> bool:
-    """Whether there is a kernel for such arms on this machine; compiles it if need be."""
-    covered = (
+COVERED = f"two actions, 2 to {_MOST_STATES} states, at most {_MOST_POLICIES} policies and float32 or float64"
+
+
+def covers(dtype: jnp.dtype, num_states: int, num_policies: int, num_actions: int) -> bool:
+    """Whether the kernel can be made for such arms."""
+    return (
         num_actions == 2
         and 2 <= num_states <= _MOST_STATES
         and num_policies in (2**num_states, num_states + 1)
         and num_policies <= _MOST_POLICIES
+        and dtype.name in _NUMBERS
     )
-    return covered and dtype.name in _NUMBERS and _register(dtype.name, num_states, num_policies)
+
+
+def compile_kernel(dtype: jnp.dtype, num_states: int, num_policies: int) -> bool:
+    """Compile the kernel and make it known to XLA; whether that worked. The second time it costs nothing."""
+    return _register(dtype.name, num_states, num_policies)
+
+
+def is_compiled(dtype: jnp.dtype, num_states: int, num_policies: int) -> bool:
+    """Whether this process has the kernel; compiles nothing."""
+    return _target(dtype.name, num_states, num_policies) in _registered
 
 
 def loss_and_gradient(inputs: Inputs) -> tuple[Float[Array, ""], Float[Array, "states 2 states arms"]]:
     """The loss and its gradient with respect to the predicted transitions, on a CPU; `vmap` for many cohorts."""
     predicted = inputs.predicted_transitions
-    target = _target(predicted.dtype.name, predicted.shape[0], inputs.true_rewards.shape[0])
+    target = _target(predicted.dtype.name, predicted.shape[0], inputs.true_reward_returns.shape[0])
     shapes = jax.ShapeDtypeStruct((), predicted.dtype), jax.ShapeDtypeStruct(predicted.shape, predicted.dtype)
     loss, gradient = jax.ffi.ffi_call(target, shapes, vmap_method="expand_dims")(*inputs)
     return loss, gradient
@@ -53,7 +67,9 @@ def _register(dtype: str, num_states: int, num_policies: int) -> bool:
     if library is None:
         return False
     capsule = jax.ffi.pycapsule(library.armwise_dec_dfl)
-    jax.ffi.register_ffi_target(_target(dtype, num_states, num_policies), capsule, platform="cpu")
+    target = _target(dtype, num_states, num_policies)
+    jax.ffi.register_ffi_target(target, capsule, platform="cpu")
+    _registered.add(target)
     return True
 
 

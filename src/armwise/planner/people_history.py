@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from jaxtyping import Bool, Int, Integer
 
+from armwise._validation import as_whole_numbers
 from armwise.data import Trajectories
-from armwise.data.checks import as_whole_numbers
 from armwise.data.long_table import REMEDIES
 from armwise.errors import InvalidInputError
 

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 from jaxtyping import Int
 
+from armwise._validation import check_count
 from armwise.data import Encoder, Trajectories
 from armwise.data.encoding import choose_columns
 from armwise.errors import InvalidInputError
@@ -15,7 +16,6 @@ from armwise.planner.people_history import PeopleHistory
 from armwise.planning.frames import LABELS, as_frame, as_series, as_text_ids, check_distinct
 from armwise.planning.population import NO_IDS
 from armwise.planning.weeks import read_history
-from armwise.rmab.checks import check_count
 
 # A frame without columns has no rows either; people of whom nothing is known but their weeks travel in this one.
 NO_FEATURES = "armwise:no features"

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from armwise._validation import check_count
 from armwise.evaluation.resampling import NUM_RESAMPLES
 from armwise.planner import Backtest
 from armwise.planner.past import NUM_ORIGINS
@@ -11,7 +12,6 @@ from armwise.planning.examples import read_examples
 from armwise.planning.judging import Evaluation, judge
 from armwise.planning.learning import make_cohorts, refuse_those_learned_from, seed_of
 from armwise.planning.refitting import backtest_planner
-from armwise.rmab.checks import check_count
 
 
 class JudgedPlanner(BasePlanner):

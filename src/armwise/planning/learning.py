@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from armwise._validation import check_count, check_not_negative, check_share
 from armwise.data import Features, Trajectories, first_state_shares, transition_counts
-from armwise.data.checks import check_not_negative, check_share
 from armwise.errors import InvalidInputError
 from armwise.losses import Loss
 from armwise.models.chains import ChainModel, fit_chains
@@ -19,7 +19,6 @@ from armwise.planning.fitting import Material, fit_model, make_material
 from armwise.planning.overlap import hash_people, refuse_overlap, refuse_same_table
 from armwise.planning.personal import refuse_personal
 from armwise.rmab import Problem
-from armwise.rmab.checks import check_count
 from armwise.training import TrainConfig
 from armwise.training.checkpoint import fingerprint
 from armwise.training.engine import progress_bar

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from armwise._validation import check_count
 from armwise.data import Encoder
 from armwise.errors import InvalidInputError
 from armwise.models.chains import PersonPosterior
@@ -19,7 +20,6 @@ from armwise.planning.population import Population
 from armwise.planning.programme import PathLike
 from armwise.planning.scoring import index_chains, infer
 from armwise.planning.ties import tie_breaks
-from armwise.rmab.checks import check_count
 from armwise.training import SavedModel
 
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
+from armwise._validation import check_not_negative, check_share
 from armwise.data import Encoder
-from armwise.data.checks import check_not_negative, check_share
 from armwise.errors import InvalidInputError
 from armwise.losses import Loss
 from armwise.models import Ensemble

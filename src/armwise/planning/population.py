@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from armwise._validation import check_count
 from armwise.data import Trajectories
 from armwise.errors import InvalidInputError
 from armwise.planner.people_history import PeopleHistory
 from armwise.planning.frames import LABELS, as_frame, as_series, as_text_ids, check_same_labels, is_path
 from armwise.planning.weeks import read_history
-from armwise.rmab.checks import check_count
 
 # Arrays given beside a table travel in it under names that no column of a programme has.
 PREFIX = "armwise:"

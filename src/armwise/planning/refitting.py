@@ -3,8 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
+from armwise._validation import check_count, check_share
 from armwise.data import Trajectories
-from armwise.data.checks import check_share
 from armwise.errors import InvalidInputError
 from armwise.evaluation.effects import check_groups, check_labels
 from armwise.evaluation.simple_rules import RULES_OF_THUMB
@@ -18,7 +18,6 @@ from armwise.planning.examples import Examples, read_examples
 from armwise.planning.learning import Refit, check_parameters, knows_chains, learn, refuse_names, seed_of
 from armwise.planning.scoring import index_chains
 from armwise.rmab import Problem
-from armwise.rmab.checks import check_count
 from armwise.training import TrainConfig, recommended_loss
 
 Planner = TypeVar("Planner", bound=BasePlanner)

@@ -6,9 +6,8 @@ from typing import Any
 
 import polars as pl
 
-from armwise.data.checks import check_share
+from armwise._validation import check_count, check_share
 from armwise.errors import InvalidInputError
-from armwise.rmab.checks import check_count
 
 FINISHED, NOT_ENROLLED = "finished", "not enrolled yet"
 NEVER_CALL, COOL_DOWN, MAX_CALLS, HISTORY = "never to be called", "called recently", "calls used up", "too little known"

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Int32, UInt32
 
+from armwise._hardware import on_cpu
 from armwise.rmab.draws import bits
 
 States = Int32[Array, "2 arms pairs"]
@@ -288,7 +289,7 @@ def _worth_walking(shape: tuple[int, ...], num_pairs: int) -> bool:
     """On an accelerator a loop that asks whether to go on waits each time for the answer."""
     num_arms, num_states = shape
     few = num_states <= MOST_STATES_WALKED and num_arms * num_states <= MOST_RANKS_WALKED * num_pairs
-    return few and jax.default_backend() == "cpu"
+    return few and on_cpu()
 
 
 def _cut_by_walking(

@@ -29,12 +29,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Int32
 
-from armwise.rmab.checks import ArrayLike, check_transitions, check_two_actions
+from armwise._validation import ArrayLike, check_transitions, check_two_actions
 from armwise.rmab.problem import Problem
 from armwise.rmab.returns import check_fits, in_precision_of, split_costs
-from armwise.rmab.whittle import departure_places
+from armwise.rmab.whittle import departure_ranks
 
-Places = Int32[Array, "arms states"]
+StateRanks = Int32[Array, "arms states"]
 Table = Float[Array, "rows columns arms"]
 
 
@@ -62,20 +62,20 @@ def index_policies(
         >>> index_policies(transitions, Problem()).tolist()
         [[[0, 0], [0, 1], [1, 1]]]
     """
-    places = departure_places(transitions, problem)
-    patterns = jnp.asarray(_patterns(places.shape[1], neighbours), jnp.int32)
-    return jax.vmap(lambda own: patterns[:, own])(places)
+    ranks = departure_ranks(transitions, problem)
+    patterns = jnp.asarray(_patterns(ranks.shape[1], neighbours), jnp.int32)
+    return jax.vmap(lambda own: patterns[:, own])(ranks)
 
 
 def index_policy_returns(
-    transitions: ArrayLike, problem: Problem, places: Places, *, neighbours: bool = False
+    transitions: ArrayLike, problem: Problem, ranks: StateRanks, *, neighbours: bool = False
 ) -> tuple[Float[Array, "arms policies"], Float[Array, "arms policies"]]:
     """What ``policy_returns`` gives for the policies of ``index_policies``, in O(S³) for each arm; differentiable.
 
     Args:
         transitions: ``[arms, states, 2, states]``, which need not be those that the order comes from.
         problem: rewards, discount, first states and costs.
-        places: each state's place in its arm's order, from ``departure_places``.
+        ranks: each state's rank in its arm's order, from ``departure_ranks``.
         neighbours: as in ``index_policies``.
 
     Returns:
@@ -84,7 +84,7 @@ def index_policy_returns(
     array = check_transitions(transitions)
     check_two_actions("An order of states by index", array.shape[2])
     check_fits(problem, array)
-    return _returns(array, problem, places, neighbours)
+    return _returns(array, problem, ranks, neighbours)
 
 
 def _members(num_states: int, neighbours: bool) -> list[tuple[int, int | None]]:
@@ -111,12 +111,12 @@ def _patterns(num_states: int, neighbours: bool) -> Int[np.ndarray, "policies st
 
 @eqx.filter_jit
 def _returns(
-    transitions: Float[Array, "arms states 2 states"], problem: Problem, places: Places, neighbours: bool
+    transitions: Float[Array, "arms states 2 states"], problem: Problem, ranks: StateRanks, neighbours: bool
 ) -> tuple[Float[Array, "arms policies"], Float[Array, "arms policies"]]:
     """A scan over the nested policies, because written out the updates would take minutes to compile."""
     known, unavoidable = split_costs(*in_precision_of(transitions, problem))
-    table, call_cost = _first_table(transitions, *known, places)
-    num_states = places.shape[1]
+    table, call_cost = _first_table(transitions, *known, ranks)
+    num_states = ranks.shape[1]
 
     def widen(table: Table, size: Int[Array, ""]) -> tuple[Table, tuple[Array, Array]]:
         flipped = _one_flipped(table, size, call_cost) if neighbours else jnp.zeros(())
@@ -137,11 +137,11 @@ def _first_table(
     initial: Float[Array, "#arms states"],
     costs: Float[Array, " 2"],
     discount: Float[Array, ""],
-    places: Places,
+    ranks: StateRanks,
 ) -> tuple[Table, Float[Array, ""]]:
     """The table of never acting, the states of each arm in its own order; and what a call costs more than none."""
-    num_arms, num_states = places.shape
-    order = jnp.argsort(places, axis=1)
+    num_arms, num_states = ranks.shape
+    order = jnp.argsort(ranks, axis=1)
 
     def in_order(values: Any, *axes: int) -> Any:
         for axis in axes:

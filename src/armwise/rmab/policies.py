@@ -6,8 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
+from armwise._validation import ArrayLike, as_int_array, at, check_count, first_offender, is_concrete
 from armwise.errors import InvalidInputError
-from armwise.rmab.checks import ArrayLike, as_int_array, at, check_count, first_offender, is_concrete
 
 # 2^20 policies of 20 states fill 80 MB before any return is computed; beyond that enumeration is surely a mistake.
 MAX_POLICIES = 2**20

@@ -5,8 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from armwise.errors import InvalidInputError
-from armwise.rmab.checks import (
+from armwise._validation import (
     ArrayLike,
     as_float_array,
     check_count,
@@ -15,6 +14,7 @@ from armwise.rmab.checks import (
     first_offender,
     is_concrete,
 )
+from armwise.errors import InvalidInputError
 
 
 class Problem(eqx.Module):

@@ -26,8 +26,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
+from armwise._validation import ArrayLike, as_int_array, check_row_sums, check_transitions
 from armwise.errors import InvalidInputError
-from armwise.rmab.checks import ArrayLike, as_int_array, check_row_sums, check_transitions
 from armwise.rmab.elimination import LARGEST_WRITTEN_OUT, solve
 from armwise.rmab.policies import are_all_policies, check_policies
 from armwise.rmab.policy_tree import FEWEST_STATES, all_policy_returns
@@ -61,8 +61,8 @@ def policy_returns(
 
         >>> transitions = np.array([[[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]]])
         >>> problem = Problem(discount=0.9, initial=[1.0, 0.0])
-        >>> rewards, spend = policy_returns(transitions, problem, np.array([[0, 0], [1, 0]]))
-        >>> rewards.round(4).tolist(), spend.round(4).tolist()
+        >>> reward_returns, budget_returns = policy_returns(transitions, problem, np.array([[0, 0], [1, 0]]))
+        >>> reward_returns.round(4).tolist(), budget_returns.round(4).tolist()
         ([[0.0, 9.0]], [[0.0, 1.0]])
     """
     array = check_transitions(transitions)
@@ -91,8 +91,8 @@ def fixed_policy_returns(
     array = check_transitions(transitions)
     check_fits(problem, array)
     chosen = check_arm_policy(policy, array)
-    rewards, spend = _returns(array, problem, chosen[:, None])
-    return rewards[:, 0], spend[:, 0]
+    reward_returns, budget_returns = _returns(array, problem, chosen[:, None])
+    return reward_returns[:, 0], budget_returns[:, 0]
 
 
 def passive_returns(transitions: ArrayLike, problem: Problem) -> Float[Array, " arms"]:
@@ -106,8 +106,8 @@ def passive_returns(transitions: ArrayLike, problem: Problem) -> Float[Array, " 
         The reward return of each arm, ``[arms]``.
     """
     array = check_transitions(transitions)
-    rewards, _ = policy_returns(array, problem, np.zeros((1, array.shape[1]), dtype=np.int32))
-    return rewards[:, 0]
+    reward_returns, _ = policy_returns(array, problem, np.zeros((1, array.shape[1]), dtype=np.int32))
+    return reward_returns[:, 0]
 
 
 def _check_own_policies(policies: ArrayLike, transitions: Transitions) -> Int[Array, "arms policies states"]:
@@ -156,16 +156,16 @@ def check_fits(problem: Problem, transitions: Transitions) -> None:
 @eqx.filter_jit
 def _all_returns(transitions: Transitions, problem: Problem) -> tuple[PerPolicy, PerPolicy]:
     known, unavoidable = split_costs(*in_precision_of(transitions, problem))
-    rewards, spend = all_policy_returns(transitions, *known)
-    return rewards, spend + unavoidable
+    reward_returns, budget_returns = all_policy_returns(transitions, *known)
+    return reward_returns, budget_returns + unavoidable
 
 
 @eqx.filter_jit
 def _returns(transitions: Transitions, problem: Problem, policies: Policies) -> tuple[PerPolicy, PerPolicy]:
     returns = _solve_returns if problem.num_states <= LARGEST_WRITTEN_OUT else _solve_many_states
     known, unavoidable = split_costs(*in_precision_of(transitions, problem))
-    rewards, spend = returns(transitions, *known, policies)
-    return rewards, spend + unavoidable
+    reward_returns, budget_returns = returns(transitions, *known, policies)
+    return reward_returns, budget_returns + unavoidable
 
 
 def in_precision_of(transitions: Transitions, problem: Problem) -> tuple[Array, Array, Array, Array]:

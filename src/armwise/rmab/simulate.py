@@ -7,8 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, PRNGKeyArray
 
-from armwise.errors import InvalidInputError
-from armwise.rmab.checks import (
+from armwise._validation import (
     ArrayLike,
     as_float_array,
     at,
@@ -20,6 +19,7 @@ from armwise.rmab.checks import (
     first_offender,
     is_concrete,
 )
+from armwise.errors import InvalidInputError
 from armwise.rmab.choices import FixedPolicy, Rule, Schedule, rank_priorities
 from armwise.rmab.problem import Problem, check_discount
 from armwise.rmab.returns import check_arm_policy, check_fits

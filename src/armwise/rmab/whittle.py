@@ -31,8 +31,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int32
 
+from armwise._hardware import on_cpu
+from armwise._validation import ArrayLike, check_transitions, check_two_actions, is_concrete
 from armwise.errors import InvalidInputError
-from armwise.rmab.checks import ArrayLike, check_transitions, check_two_actions, is_concrete
 from armwise.rmab.elimination import LARGEST_WRITTEN_OUT, solve
 from armwise.rmab.problem import Problem
 from armwise.rmab.returns import check_fits
@@ -102,7 +103,7 @@ def is_indexable(transitions: ArrayLike, problem: Problem) -> Bool[Array, " arms
     return ~_all_departures(array, rewards, discount).returns
 
 
-def departure_places(transitions: ArrayLike, problem: Problem) -> Int32[Array, "arms states"]:
+def departure_ranks(transitions: ArrayLike, problem: Problem) -> Int32[Array, "arms states"]:
     """Each state's place in its arm's order of worth: 0 for the one that leaves the active set last."""
     array, rewards, discount, _ = _prepare(transitions, problem)
     active = _all_departures(array, rewards, discount).active_sets  # as many as leave with the state or after it
@@ -216,7 +217,7 @@ def _all_departures(
     num_arms = transitions.shape[0]
     # At least two batches: XLA would compile the body of a loop of one differently.
     size = ARMS_AT_ONCE
-    if jax.default_backend() != "cpu":  # under vmap, a small cohort must not be filled up to a large batch
+    if not on_cpu():  # under vmap, a small cohort must not be filled up to a large batch
         size = min(ARMS_AT_ONCE_ON_AN_ACCELERATOR, -(-num_arms // (2 * ARMS_AT_ONCE)) * ARMS_AT_ONCE)
     padding = max(2, -(-num_arms // size)) * size - num_arms
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import jax
 import jax.numpy as jnp
 
+from armwise._validation import check_count, check_rate
 from armwise.errors import InvalidInputError
-from armwise.rmab.checks import check_count
 
 QUALITIES = (None, "decomposed", "joint")
 SELECTIONS = ("loss", "quality")
@@ -76,13 +76,3 @@ class TrainConfig:
                 'precision="float64" needs JAX to allow it: jax.config.update("jax_enable_x64", True), at the start.'
             )
         return jnp.dtype(self.precision)
-
-
-def check_rate(name: str, value: object, positive: bool) -> None:
-    """Refuse what is no finite number, or below 0, or 0 where it must be above."""
-    if not isinstance(value, int | float) or isinstance(value, bool) or not (0 <= value < float("inf")):
-        raise InvalidInputError(
-            f"{name} must be a finite number, {'above' if positive else 'at least'} 0, not {value!r}."
-        )
-    if positive and value == 0:
-        raise InvalidInputError(f"{name} must be above 0; at 0 nothing is learned.")

@@ -14,11 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, PyTree
 
+from armwise._hardware import on_cpu, platform
+from armwise._validation import check_row_sums
 from armwise.data import Cohorts
 from armwise.errors import InvalidInputError
-from armwise.losses import Loss
+from armwise.losses import CohortTruth, Loss
 from armwise.rmab import Problem
-from armwise.rmab.checks import check_row_sums
 from armwise.training.checkpoint import Checkpoints
 from armwise.training.config import TrainConfig
 from armwise.training.judge import make_judge
@@ -47,6 +48,8 @@ def make_material(
 
 def _prepare(loss: Loss, cohorts: Cohorts, problem: Problem) -> PyTree:
     discount = problem.discount
+    num_states, num_actions = cohorts.true_transitions.shape[2:4]
+    loss.compile_ahead(num_states, num_actions, discount.dtype)
     return _prepare_at(float(discount), str(discount.dtype))(loss, cohorts, problem)
 
 
@@ -63,9 +66,7 @@ def _prepare_at(discount: float, dtype: str) -> Callable[[Loss, Cohorts, Problem
         at_discount = eqx.tree_at(lambda problem: problem.discount, problem, known)
 
         def of_cohort(cohort: Cohorts) -> PyTree:
-            return loss.prepare(
-                cohort.true_transitions, at_discount, cohort.budget, counts=cohort.counts, ids=cohort.ids
-            )
+            return loss.prepare(CohortTruth.of(cohort, at_discount))
 
         return jax.vmap(of_cohort)(cohorts)
 
@@ -109,7 +110,7 @@ _OPTIONS = {
 
 def _options_for_small_kernels() -> dict[str, Any]:
     """The compiler's options for this machine; none where this version of XLA has no such, or the user chose some."""
-    options: dict[str, Any] = dict(_OPTIONS.get(jax.default_backend(), {}))
+    options: dict[str, Any] = dict(_OPTIONS.get(platform(), {}))
     if any(name in os.environ.get("XLA_FLAGS", "") for name in options):
         return {}
     try:
@@ -139,7 +140,7 @@ _CPU_GROUP = 10
 def _advance_for(run: Run, config: TrainConfig) -> Callable[..., State]:
     if not run.learning_rate.ndim:
         return advance_one
-    may_stop_early = config.patience is not None and jax.default_backend() == "cpu"
+    may_stop_early = config.patience is not None and on_cpu()
     return advance_unstopped if may_stop_early else advance_many
 
 

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int, UInt32
 
 from armwise.data import Cohorts
 from armwise.evaluation.quality import over_cohorts
-from armwise.losses import DecDFL, Loss
+from armwise.losses import CohortTruth, DecDFL, Loss
 from armwise.mixtures import LinearMixture
 from armwise.rmab import Problem, default_horizon, passive_returns, simulate, whittle_indices
 
@@ -59,7 +59,7 @@ class DecomposedJudge(Judge):
 
     def __init__(self, cohort: Cohorts, problem: Problem):
         self.loss, self.num_trajectories = DecDFL(LinearMixture()), 1
-        self.prepared = self.loss.prepare(cohort.true_transitions, problem, cohort.budget)
+        self.prepared = self.loss.prepare(CohortTruth.of(cohort, problem))
         self.never = jnp.sum(passive_returns(cohort.true_transitions, problem))
         self.perfect = self.achieved(cohort.true_transitions)
 

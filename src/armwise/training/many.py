@@ -13,13 +13,14 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
+from armwise._hardware import on_cpu
+from armwise._validation import check_count, check_rate
 from armwise.data import Cohorts, SplitNumbers
 from armwise.errors import InvalidInputError
 from armwise.losses import Loss
 from armwise.rmab import Problem
-from armwise.rmab.checks import check_count
 from armwise.training.checkpoint import Checkpoints, fingerprint
-from armwise.training.config import TrainConfig, check_rate
+from armwise.training.config import TrainConfig
 from armwise.training.engine import cast, make_material, progress_bar, run_all
 from armwise.training.run import History, Material, Run, State, first_state
 from armwise.training.single import as_key, check_predictions, check_sides
@@ -225,8 +226,7 @@ def _check_numbers(splits: Sequence[SplitNumbers], num_cohorts: int) -> None:
 def _chunk_size(chunk_size: int | None, model: Any, cohorts: Cohorts, split: SplitNumbers, config: TrainConfig) -> int:
     if chunk_size is not None:
         return check_count("chunk_size", chunk_size, minimum=1)
-    on_cpu = jax.default_backend() == "cpu"
-    most, memory = (_CPU_CHUNK, _CPU_BYTES) if on_cpu else (_ACCELERATOR_CHUNK, _ACCELERATOR_BYTES)
+    most, memory = (_CPU_CHUNK, _CPU_BYTES) if on_cpu() else (_ACCELERATOR_CHUNK, _ACCELERATOR_BYTES)
     num_weights = sum(leaf.size for leaf in jax.tree.leaves(eqx.filter(model, eqx.is_inexact_array)))
     num_states = cohorts.true_transitions.shape[-1]
     returns = max(config.batch_size, len(split.validation)) * cohorts.num_arms * num_states * 2**num_states

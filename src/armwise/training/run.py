@@ -115,7 +115,7 @@ def run_pass(
     learned: tuple[PyTree, PyTree], epoch: Int[Array, ""], run: Run, material: Material, config: TrainConfig
 ) -> tuple[tuple[PyTree, PyTree], Float[Array, " steps"]]:
     """One pass over the training cohorts in a new order: weights and optimiser after it, and the loss of each step."""
-    loss, rate, begins = pick(material.losses, run.loss).lesson(epoch, config.num_epochs)
+    loss, rate, begins = pick(material.losses, run.loss).objective_at_epoch(epoch, config.num_epochs)
     weights, optimiser = learned
     if begins is not False:
         optimiser = jax.tree.map(lambda new, old: jnp.where(begins, new, old), _adam.init(weights), optimiser)

@@ -10,11 +10,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Key, PRNGKeyArray
 
+from armwise._validation import check_key
 from armwise.data import Cohorts, Splits
 from armwise.errors import ConvergenceError, InvalidInputError
 from armwise.losses import Loss
 from armwise.rmab import Problem
-from armwise.rmab.checks import check_key
 from armwise.training.checkpoint import Checkpoints, fingerprint
 from armwise.training.config import TrainConfig
 from armwise.training.engine import cast, make_material, progress_bar, run_all
@@ -145,7 +145,7 @@ def check_sides(num_train: int, num_validation: int, config: TrainConfig, losses
             f"quality={config.quality!r} is measured on validation cohorts, but there are none. Pass validation."
         )
 
-    changing = [type(loss).__name__ for loss in losses if type(loss).lesson is not Loss.lesson]
+    changing = [type(loss).__name__ for loss in losses if type(loss).objective_at_epoch is not Loss.objective_at_epoch]
     if changing and not num_validation:
         raise InvalidInputError(
             f"{changing[0]} changes with the epochs, so that training losses cannot tell the best one. Pass validation."

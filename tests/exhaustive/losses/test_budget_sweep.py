@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import armwise as aw
-from armwise.losses import by_rows, dec_dfl
-from armwise.native import is_available
+from armwise import native
+from armwise.losses.dec_dfl import fused
 from tests.mixtures import direct
 from tests.oracles import random_transitions, solved_returns
 
@@ -60,27 +60,28 @@ def expected(true, predicted, problem, edge, budget, temperature):
     return -float(np.mean(np.sum(np.asarray(mixture, float) * rewards, axis=1)))
 
 
-def paths(num_states, dtype):
+def backends(num_states, dtype):
     policies = 2**num_states
-    found = {"solution": dec_dfl._by_solution}
-    if policies <= by_rows.MOST_POLICIES:
-        found["rows"] = lambda *given: dec_dfl._by_rows(*given)[0]
-    if is_available(np.dtype(dtype), num_states, 2, policies):
-        found["native"] = lambda *given: dec_dfl._by_kernel(*given)[0]
+    found = ["reference"]
+    if policies <= fused.MOST_POLICIES:
+        found.append("fused")
+    kernel = np.dtype(dtype), num_states, policies
+    if native.covers(*kernel, num_actions=2) and native.compile_kernel(*kernel):
+        found.append("native")
 
-    def of_temperature(function):
-        return jax.jit(lambda temperature, *given: function(aw.DecDFL(aw.EntropyMixture(temperature)), *given))
+    def of_temperature(backend):
+        return jax.jit(lambda temperature, *given: aw.DecDFL(aw.EntropyMixture(temperature), backend=backend)(*given))
 
-    return {name: of_temperature(function) for name, function in found.items()}
+    return {backend: of_temperature(backend) for backend in found}
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(("num_arms", "num_states"), SHAPES)
-def test_every_path_gives_the_loss_of_the_oracle(num_arms, num_states, dtype):
-    functions = paths(num_states, dtype)
+def test_every_backend_gives_the_loss_of_the_oracle(num_arms, num_states, dtype):
+    functions = backends(num_states, dtype)
     for seed in SEEDS:
         case = true, predicted, problem, _, budget, temperature = random_case(seed, num_arms, num_states, dtype)
-        prepared = aw.DecDFL(aw.EntropyMixture(temperature)).prepare(true, problem, budget)
+        prepared = aw.DecDFL(aw.EntropyMixture(temperature)).prepare(aw.CohortTruth(true, problem, budget))
         answer = expected(*case)
         # A share moves by the rounding of the returns over the temperature; temperatures here grow as returns do.
         epsilon = float(np.finfo(dtype).eps) * (1 + 1 / (1 - float(problem.discount)))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from armwise.data.domains import simulated_programme
+from armwise.data import simulated_programme
 from armwise.planner import estimate_call_gains
 
 NUM_WORLDS = 100

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from armwise._validation import check_count
 from armwise.data.cohorts import partition
 from armwise.data.counts import estimate_transitions, transition_counts
 from armwise.data.domains.domain import Domain, left_over_note, split_sizes
@@ -14,7 +15,6 @@ from armwise.data.files import Folder, read_table
 from armwise.data.trajectories import Trajectories, first_state_shares
 from armwise.errors import InvalidInputError
 from armwise.rmab import Problem
-from armwise.rmab.checks import check_count
 
 STATES_FILE, FEATURES_FILE = "weekly_states.csv.gz", "features.csv.gz"
 

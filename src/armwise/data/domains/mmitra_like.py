@@ -4,7 +4,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from armwise.data.checks import generator
+from armwise._validation import generator
 from armwise.data.cohorts import partition
 from armwise.data.counts import estimate_transitions, transition_counts
 from armwise.data.domains.domain import Domain, left_over_note, split_sizes

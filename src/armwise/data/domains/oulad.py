@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 from jaxtyping import Float
 
-from armwise.data.checks import check_not_negative, check_share, generator
+from armwise._validation import check_count, check_not_negative, check_share, generator
 from armwise.data.cohorts import partition
 from armwise.data.counts import count_index, estimate_transitions, transition_counts
 from armwise.data.domains.domain import Domain, left_over_note, split_sizes
@@ -18,7 +18,6 @@ from armwise.data.files import Folder, read_table
 from armwise.data.trajectories import Trajectories, discretise, first_state_shares
 from armwise.errors import InvalidInputError
 from armwise.rmab import Problem
-from armwise.rmab.checks import check_count
 
 FILE = "oulad_weekly_clicks.csv.gz"
 LAST_WEEK = 38

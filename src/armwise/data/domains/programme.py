@@ -5,14 +5,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Bool, Float
 
-from armwise.data.checks import check_finite_number, check_not_negative, check_share, generator
+from armwise._validation import check_count, check_finite_number, check_not_negative, check_share, generator
 from armwise.data.domains.history import Past, follow_rule
 from armwise.data.domains.past_calls import choose_calls
 from armwise.data.domains.traits import correlated_codes, trait
 from armwise.data.features import Features
 from armwise.data.trajectories import Trajectories
 from armwise.errors import InvalidInputError
-from armwise.rmab.checks import check_count
 
 # 44 categories: mostly yes or no and short scales, a few long lists such as occupations.
 INTAKE_LEVELS = (2,) * 16 + (3,) * 9 + (4,) * 6 + (5,) * 5 + (6, 7, 8, 8, 10, 12, 15, 20)

@@ -6,14 +6,13 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float
 
-from armwise.data.checks import check_not_negative, generator
+from armwise._validation import check_count, check_not_negative, generator
 from armwise.data.cohorts import Cohorts
 from armwise.data.counts import transition_counts
 from armwise.data.domains.domain import Domain, split_sizes
 from armwise.data.domains.history import follow, random_calls
 from armwise.data.features import Features
 from armwise.rmab import Problem
-from armwise.rmab.checks import check_count
 
 # "Synthetic Dataset": 20 train, 20 validation and 60 test cohorts of 100.
 PAPER_SHARES = (0.2, 0.2, 0.6)

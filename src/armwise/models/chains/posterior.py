@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Int
 
+from armwise._hardware import on_cpu
 from armwise.data import Features, Trajectories
 from armwise.errors import InvalidInputError
 from armwise.models.chains.memory import Memory, no_memory, remember
@@ -29,7 +30,7 @@ def block_size() -> int:
 
     On a CPU 1,024 people stay in its cache and fill up few rows for a small programme; an accelerator wants more.
     """
-    return 1024 if jax.default_backend() == "cpu" else 8192
+    return 1024 if on_cpu() else 8192
 
 
 def person_evidence(population: Population, found: Evidence) -> tuple[Covariances, Means]:

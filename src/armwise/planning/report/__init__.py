@@ -3,13 +3,13 @@
 from pathlib import Path
 from typing import NamedTuple
 
+from armwise._validation import check_count
 from armwise.planning.assessment import ASSESSMENT_FILE, read_assessment
 from armwise.planning.groupings import SMALLEST_GROUP
 from armwise.planning.programme import PathLike
 from armwise.planning.report.facts import Facts, collect
 from armwise.planning.report.page import write_page
 from armwise.planning.weekly import prepare_plan
-from armwise.rmab.checks import check_count
 
 REPORT_FILE = "report.html"
 

@@ -1,4 +1,4 @@
-"""The edge of the package: turn what callers pass into arrays, and say clearly what is wrong with it.
+"""What callers pass to a mixture, as arrays, with a clear error for what cannot be right.
 
 Values are checked only when they are there to see: inside `jit`, `vmap` and `grad` the solution's `converged` speaks.
 """
@@ -8,18 +8,13 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.typing import ArrayLike
 from jaxtyping import Array, Float
 
+from armwise._validation import refuse_boolean
 from armwise.errors import ConvergenceError, InvalidInputError
-from armwise.mixtures.budgeted import RowRule, Spending, measure, solve
 from armwise.mixtures.edge import MARGIN
 from armwise.mixtures.rounding import epsilon
 from armwise.mixtures.solution import MixtureSolution, Values
-from armwise.rmab.checks import refuse_boolean
-
-_solve = jax.jit(solve, static_argnums=0)
-_measure = jax.jit(measure)
 
 
 class Inputs(NamedTuple):
@@ -30,38 +25,12 @@ class Inputs(NamedTuple):
     discounted_budget: Float[Array, ""]
 
 
-def solve_smooth(
-    rule: RowRule,
-    reward_returns: Values,
-    budget_returns: Values,
-    discounted_budget: Values,
-    temperature: ArrayLike,
-    initial_price: Values | None,
-    spending: Spending | None = None,
-) -> MixtureSolution:
-    """Check, solve, and raise if there is no solution; `spending` is what `measure_spending` said of the budget."""
-    inputs = read_inputs(reward_returns, budget_returns, discounted_budget)
-    dtype = inputs.reward_returns.dtype
-    start = read_price(0.0 if initial_price is None else initial_price, dtype)
-    measured = _measure(inputs.budget_returns, inputs.discounted_budget) if spending is None else spending
-    measured = jax.tree.map(lambda value: value.astype(dtype), measured)
-    solution: MixtureSolution = _solve(rule, inputs.reward_returns, measured, jnp.asarray(temperature, dtype), start)
-    raise_unless_converged(solution, inputs)
-    return solution
-
-
-def measure_spending(budget_returns: Float[Array, "arms policies"], discounted_budget: Float[Array, ""]) -> Spending:
-    """What `solve_smooth` would compute of the budget alone, to compute it once for many rewards."""
-    spending: Spending = _measure(budget_returns, discounted_budget)
-    return spending
-
-
 def read_inputs(reward_returns: Values, budget_returns: Values, discounted_budget: Values) -> Inputs:
     """The problem as arrays, with shapes and, outside `jit`, values checked."""
-    rewards, spend, budget = (jnp.asarray(value) for value in (reward_returns, budget_returns, discounted_budget))
-    dtype = jnp.result_type(rewards, spend, jnp.float32)
-    _check_shapes(rewards, spend, budget)
-    inputs = Inputs(rewards.astype(dtype), spend.astype(dtype), budget.astype(dtype))
+    given = [jnp.asarray(value) for value in (reward_returns, budget_returns, discounted_budget)]
+    dtype = jnp.result_type(*given[:2], jnp.float32)
+    _check_shapes(*given)
+    inputs = Inputs(*(value.astype(dtype) for value in given))
     for name, value in zip(Inputs._fields, inputs, strict=True):
         check_finite(name, value)
     return inputs
@@ -76,16 +45,16 @@ def read_price(price: Values, dtype: jnp.dtype) -> Float[Array, ""]:
     return start
 
 
-def _check_shapes(rewards: Array, spend: Array, budget: Array) -> None:
-    if rewards.ndim != 2 or 0 in rewards.shape:
+def _check_shapes(reward_returns: Array, budget_returns: Array, budget: Array) -> None:
+    if reward_returns.ndim != 2 or 0 in reward_returns.shape:
         raise InvalidInputError(
-            f"reward_returns has shape {rewards.shape}; it must be [arms, policies], both at least 1. "
+            f"reward_returns has shape {reward_returns.shape}; it must be [arms, policies], both at least 1. "
             "For several cohorts, vmap over the first axis."
         )
-    if rewards.shape != spend.shape:
+    if reward_returns.shape != budget_returns.shape:
         raise InvalidInputError(
-            f"reward_returns has shape {rewards.shape} and budget_returns {spend.shape}; pass one value and one "
-            "spend for every arm and policy."
+            f"reward_returns has shape {reward_returns.shape} and budget_returns {budget_returns.shape}; pass one "
+            "value and one spend for every arm and policy."
         )
     if budget.ndim:
         raise InvalidInputError(f"discounted_budget has shape {budget.shape}; pass one number, or vmap over many.")

@@ -9,8 +9,8 @@ from scipy.optimize import brentq
 from scipy.special import expit
 
 import armwise as aw
-from armwise.losses.sim_dfl import _lay_at_once, _lay_in_turn
-from armwise.losses.soft_top_k import soft_top_k
+from armwise.losses.sim_dfl.simulation import lay_at_once, lay_in_turn
+from armwise.losses.sim_dfl.soft_top_k import soft_top_k
 from armwise.rmab import rollout
 from tests.oracles import random_transitions
 
@@ -58,7 +58,7 @@ def test_a_warm_start_changes_nothing(rng):
         np.testing.assert_allclose(warm, cold, atol=1e-12)
 
 
-@pytest.mark.parametrize("sample", [_lay_in_turn, _lay_at_once])
+@pytest.mark.parametrize("sample", [lay_in_turn, lay_at_once])
 def test_systematic_samples_have_the_right_size_and_chances(rng, sample):
     chances = rng.dirichlet(np.ones(9)) * 3
     while chances.max() > 1:
@@ -72,7 +72,7 @@ def test_systematic_samples_have_the_right_size_and_chances(rng, sample):
     np.testing.assert_allclose(ends[0, :-1, 0], np.cumsum(chances)[:-1] % 1, rtol=1e-12)
 
 
-@pytest.mark.parametrize("sample", [_lay_in_turn, _lay_at_once])
+@pytest.mark.parametrize("sample", [lay_in_turn, lay_at_once])
 @pytest.mark.parametrize(("arms", "count"), [(100, 3), (100_000, 5_000), (200_000, 100_000)])
 def test_systematic_samples_are_as_large_as_they_should_be_in_float32(user_precision, sample, arms, count):
     chances = jnp.full((2, arms, 2), count / arms, jnp.float32)
@@ -127,7 +127,7 @@ def test_gradient_estimates_agree_with_the_exact_gradient(rng, arms, budget, hor
     true, logits = random_transitions(rng, "dense", arms, 2), rng.normal(size=(arms, 2, 2, 2))
     problem, temperature = aw.Problem(rewards=[0.0, 1.0], discount=0.9, initial=[0.6, 0.4]), 0.3
     loss = aw.SimDFL(num_trajectories=2000, temperature=temperature, horizon=horizon, credit=credit)
-    prepared = loss.prepare(true, problem, budget)
+    prepared = loss.prepare(aw.CohortTruth(true, problem, budget))
 
     def exact(logits):
         indices = np.asarray(aw.whittle_indices(jax.nn.softmax(jnp.asarray(logits), axis=-1), problem))
@@ -151,7 +151,7 @@ def test_gradient_estimates_agree_with_the_exact_gradient(rng, arms, budget, hor
 def test_the_gradient_in_the_temperature_agrees_with_the_exact_one(rng):
     true, predicted = (random_transitions(rng, "dense", 3, 2) for _ in range(2))
     problem = aw.Problem(rewards=[0.0, 1.0], discount=0.9, initial=[0.6, 0.4])
-    prepared = aw.SimDFL(2000, horizon=2).prepare(true, problem, 1)
+    prepared = aw.SimDFL(2000, horizon=2).prepare(aw.CohortTruth(true, problem, 1))
     indices = np.asarray(aw.whittle_indices(predicted, problem))
 
     def exact(temperature):
@@ -180,7 +180,7 @@ def test_gradients_of_the_simulation_itself_are_refused(rng, part, words):
     """They would be zero or, where the indices depend on the same number, a part of the truth."""
     true, predicted = (random_transitions(rng, "dense", 3, 2) for _ in range(2))
     loss = aw.SimDFL(4, horizon=3)
-    prepared = loss.prepare(true, aw.Problem(), 1)
+    prepared = loss.prepare(aw.CohortTruth(true, aw.Problem(), 1))
 
     def value(changed):
         return loss(predicted, eqx.tree_at(part, prepared, changed), jax.random.key(0))
@@ -193,7 +193,7 @@ def test_gradients_of_the_simulation_itself_are_refused(rng, part, words):
 def test_costs_are_differentiated_through_the_indices(rng):
     """Twice the price of a call is half the index: the same as twice the temperature, to first order too."""
     true, predicted = (random_transitions(rng, "dense", 5, 2) for _ in range(2))
-    key, prepared = jax.random.key(0), aw.SimDFL(50, horizon=6).prepare(true, aw.Problem(), 2)
+    key, prepared = jax.random.key(0), aw.SimDFL(50, horizon=6).prepare(aw.CohortTruth(true, aw.Problem(), 2))
 
     def value(cost, temperature):
         priced = eqx.tree_at(lambda known: known.problem.costs, prepared, jnp.stack([jnp.zeros(()), cost]))
@@ -212,11 +212,11 @@ def test_every_trajectory_counts_once_in_blocks_or_not(rng, monkeypatch, num_tra
 
     def run(num_trajectories):
         loss = aw.SimDFL(num_trajectories, horizon=9)
-        return jax.value_and_grad(loss)(predicted, loss.prepare(true, problem, budget=3), key)
+        return jax.value_and_grad(loss)(predicted, loss.prepare(aw.CohortTruth(true, problem, budget=3)), key)
 
     value, gradient = run(num_trajectories)
     loss = aw.SimDFL(num_trajectories, horizon=9)
-    np.testing.assert_allclose(loss(predicted, loss.prepare(true, problem, 3), key), value, rtol=1e-12)
+    np.testing.assert_allclose(loss(predicted, loss.prepare(aw.CohortTruth(true, problem, 3)), key), value, rtol=1e-12)
     if num_trajectories == 1:  # trajectories are numbered: those of a run of 2 are this one and one more
         trace_of_two = run(2)[0]
         assert abs(float(trace_of_two - value)) > 1e-6
@@ -234,7 +234,7 @@ def test_the_value_is_a_mean_over_trajectories(rng, num_trajectories):
     true = random_transitions(rng, "dense", 10, 2)
     no_effect = np.full(true.shape, 0.5)  # predicted: all indices are 0
     loss = aw.SimDFL(num_trajectories, horizon=2)
-    prepared = loss.prepare(true, aw.Problem(discount=0.5), budget=5)
+    prepared = loss.prepare(aw.CohortTruth(true, aw.Problem(discount=0.5), budget=5))
     values = jax.lax.map(lambda key: loss(no_effect, prepared, key), jax.random.split(jax.random.key(2), 4000))
     expected = -(0.5 + 0.5 * true[..., 1].mean())  # first state and action are both a coin toss
     assert abs(values.mean() - expected) < 4 * values.std() / np.sqrt(4000)
@@ -245,7 +245,7 @@ def test_budgets_of_none_and_all_have_no_gradient(rng, budget):
     """There is no choice to improve; the return is that of a constant policy."""
     true = random_transitions(rng, "dense", 12, 2)
     loss = aw.SimDFL(num_trajectories=2000, horizon=40)
-    prepared = loss.prepare(true, aw.Problem(discount=0.8), budget)
+    prepared = loss.prepare(aw.CohortTruth(true, aw.Problem(discount=0.8), budget))
     value, gradient = jax.value_and_grad(loss)(jnp.asarray(true), prepared, jax.random.key(0))
     np.testing.assert_array_equal(gradient, 0)
     policy = np.full((12, 2), int(budget > 0))
@@ -272,7 +272,7 @@ def test_wrong_options_are_named(arguments, message):
 def test_wrong_calls_are_named():
     true = np.full((3, 2, 2, 2), 0.5)
     loss = aw.SimDFL(1)
-    prepared = loss.prepare(true, aw.Problem(), budget=1)
+    prepared = loss.prepare(aw.CohortTruth(true, aw.Problem(), budget=1))
     with pytest.raises(aw.InvalidInputError, match=r"pass key, such as jax.random.key\(0\)"):
         loss(true, prepared)
     with pytest.raises(aw.InvalidInputError, match=r"predicted_transitions has the shape \[2, 2, 2, 2\]"):
@@ -282,7 +282,7 @@ def test_wrong_calls_are_named():
 def test_predictions_may_be_less_precise_than_the_truth(rng):
     true = random_transitions(rng, "dense", 6, 2)
     loss = aw.SimDFL(4, horizon=5)
-    prepared = loss.prepare(true, aw.Problem(), budget=2)
+    prepared = loss.prepare(aw.CohortTruth(true, aw.Problem(), budget=2))
     value, gradient = jax.value_and_grad(loss)(jnp.asarray(true, jnp.float32), prepared, jax.random.key(0))
     assert jnp.isfinite(value)
     assert gradient.dtype == jnp.float32

@@ -1,4 +1,6 @@
-"""Budgets that are just enough, or just not: one answer by the kernel, with JAX and row by row (`mixtures/edge.py`)."""
+"""Budgets that are just enough, or just not: one answer by every backend (`mixtures/edge.py`)."""
+
+import dataclasses
 
 import jax
 import jax.numpy as jnp
@@ -6,18 +8,15 @@ import numpy as np
 import pytest
 
 import armwise as aw
-from armwise.losses import dec_dfl
-from armwise.native import is_available
+from armwise import native
 from tests.oracles import random_transitions, solved_returns
 
 NUM_ARMS, TEMPERATURE = 7, 0.5
 LOSS = aw.DecDFL(aw.EntropyMixture(TEMPERATURE))
-PATHS = {
-    "rows": jax.jit(lambda predicted, prepared: dec_dfl._by_rows(LOSS, predicted, prepared)),
-    "solution": jax.jit(jax.value_and_grad(lambda *given: dec_dfl._by_solution(LOSS, *given))),
-}
-if all(is_available(np.dtype(dtype), 2, 2, 4) for dtype in ("float32", "float64")):
-    PATHS["native"] = jax.jit(lambda predicted, prepared: dec_dfl._by_kernel(LOSS, predicted, prepared))
+BACKENDS = ["reference", "fused"]
+if all(native.compile_kernel(np.dtype(dtype), 2, 4) for dtype in ("float32", "float64")):
+    BACKENDS.append("native")
+SOLVE = {name: jax.jit(jax.value_and_grad(dataclasses.replace(LOSS, backend=name))) for name in BACKENDS}
 POLICIES = aw.all_policies(2)
 
 
@@ -41,15 +40,15 @@ def expected_loss(true, predicted, problem, allowed):
 
 
 def solved_by_all(true, predicted, problem, budget, dtype):
-    """Loss and gradient by every path, which agree."""
-    prepared = LOSS.prepare(true.astype(dtype), problem, budget)
-    found = {name: path(jnp.asarray(predicted.astype(dtype)), prepared) for name, path in PATHS.items()}
+    """Loss and gradient by every backend, which agree."""
+    prepared = LOSS.prepare(aw.CohortTruth(true.astype(dtype), problem, budget))
+    found = {name: solve(jnp.asarray(predicted.astype(dtype)), prepared) for name, solve in SOLVE.items()}
     scale = 1 / (1 - float(problem.discount))
     tolerance = 1e-10 if dtype == np.float64 else 3e-6 * scale
     for value, gradient in found.values():
-        np.testing.assert_allclose(value, found["solution"][0], rtol=tolerance)
-        np.testing.assert_allclose(gradient, found["solution"][1], rtol=0, atol=tolerance * scale**2)
-    return *found["solution"], prepared, tolerance
+        np.testing.assert_allclose(value, found["reference"][0], rtol=tolerance)
+        np.testing.assert_allclose(gradient, found["reference"][1], rtol=0, atol=tolerance * scale**2)
+    return *found["reference"], prepared, tolerance
 
 
 PROBLEMS = pytest.mark.parametrize("discount", [0.0, 0.9, 0.999])

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import armwise as aw
-from armwise.losses import sim_dfl, sim_kernel
+from armwise.losses.sim_dfl import estimate, kernel, simulation
 from armwise.rmab.rollout import tabulate
 from tests.oracles import random_transitions
 
@@ -30,14 +30,14 @@ def by_xla(case, num_trajectories, num_steps, credit="own"):
     indices, temperature, tables, words, budget = case
     pairs = jnp.arange(-(-num_trajectories // 2), dtype=jnp.uint32)
     counted = (2 * pairs[None] + jnp.arange(2, dtype=jnp.uint32)[:, None]) < num_trajectories
-    steps = sim_dfl._simulate(indices, temperature, tables, words, budget, pairs, num_steps)
-    return sim_dfl._look_back(steps, tables, counted, temperature, credit)
+    steps = simulation.simulate(indices, temperature, tables, words, budget, pairs, num_steps)
+    return simulation.look_back(steps, tables, counted, temperature, credit)
 
 
 def by_kernel(case, num_trajectories, num_steps, *, with_gradient=True):
     pairs = jnp.arange(-(-num_trajectories // 2), dtype=jnp.uint32)
     options = {"with_gradient": with_gradient, "interpret": True}
-    return sim_kernel.simulate(*case, pairs, num_trajectories, num_steps, **options)
+    return kernel.simulate(*case, pairs, num_trajectories, num_steps, **options)
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_the_kernel_can_be_lowered_for_a_gpu(user_precision, rng, arms, states):
     pairs = jnp.arange(50, dtype=jnp.uint32)
 
     def run(*case):
-        return sim_kernel.simulate(*case, pairs, 100, 66, with_gradient=True)
+        return kernel.simulate(*case, pairs, 100, 66, with_gradient=True)
 
     lowered = jax.jit(jax.vmap(run)).trace(*jax.tree.map(lambda leaf: leaf[None], case))
     assert "triton" in lowered.lower(lowering_platforms=("cuda",)).as_text()
@@ -120,7 +120,7 @@ def sample(chances, start, count):
     arm = jnp.arange(128)
     padded = jnp.pad(jnp.asarray(chances, jnp.float32), (0, 128 - len(chances)))
     args = jnp.float32(start), jnp.float32(count), arm, arm == len(chances) - 1
-    return np.asarray(sim_kernel._systematic_sample(padded, *args))[: len(chances)]
+    return np.asarray(kernel._systematic_sample(padded, *args))[: len(chances)]
 
 
 def test_the_last_arm_makes_up_what_rounding_left(user_precision):
@@ -149,7 +149,7 @@ def test_equal_chances_are_equal_for_the_last_arm_too(user_precision, rng):
     ],
 )
 def test_what_does_not_fit_is_left_to_xla(arms, states, precision, fits):
-    assert sim_kernel.fits(arms, states, jnp.dtype(precision)) == fits
+    assert kernel.fits(arms, states, jnp.dtype(precision)) == fits
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_what_does_not_fit_is_left_to_xla(arms, states, precision, fits):
 def test_where_triton_does_not_compile_xla_does(monkeypatch, backend, capability, available):
     monkeypatch.setattr(jax, "default_backend", lambda: backend)
     monkeypatch.setattr(jax, "devices", lambda: [SimpleNamespace(compute_capability=capability)])
-    assert sim_kernel.is_available() == available
+    assert kernel.is_available() == available
 
 
 def test_a_gpu_is_given_the_kernel(user_precision, rng, monkeypatch):
@@ -167,9 +167,9 @@ def test_a_gpu_is_given_the_kernel(user_precision, rng, monkeypatch):
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     case = make_case(rng, 10, 2, 2, 0.1)
     for can_run, credit, expected in ((True, "own", True), (False, "own", False), (True, "all", False)):
-        monkeypatch.setattr(sim_kernel, "is_available", lambda can_run=can_run: can_run)
-        estimate = partial(sim_dfl._estimate, (4, 3, credit), with_gradient=True)
-        traced = jax.make_jaxpr(estimate)(*case)
+        monkeypatch.setattr(kernel, "is_available", lambda can_run=can_run: can_run)
+        of_case = partial(estimate.estimate, (4, 3, credit), with_gradient=True)
+        traced = jax.make_jaxpr(of_case)(*case)
         assert ("pallas_call" in str(traced)) == expected
 
 
@@ -177,7 +177,7 @@ def test_a_gpu_is_given_the_kernel(user_precision, rng, monkeypatch):
 @pytest.mark.parametrize("arms", [20, 100, 128])
 def test_a_gpu_runs_it(user_precision, rng, arms):
     case = make_case(rng, arms, 2, 20, 0.1)
-    estimate = sim_dfl._estimate((21, 66, "own"), *case, with_gradient=True)
+    found = estimate.estimate((21, 66, "own"), *case, with_gradient=True)
     value, gradient = by_xla(case, 21, 66)
-    np.testing.assert_allclose(estimate[0] * 21 * arms, value, rtol=1e-5)
-    np.testing.assert_allclose(estimate[1] * 21 * arms, gradient, rtol=1e-3, atol=1e-4 * float(jnp.abs(gradient).max()))
+    np.testing.assert_allclose(found[0] * 21 * arms, value, rtol=1e-5)
+    np.testing.assert_allclose(found[1] * 21 * arms, gradient, rtol=1e-3, atol=1e-4 * float(jnp.abs(gradient).max()))

@@ -5,7 +5,7 @@ take longer to launch and to move than to compute. Here a program holds two traj
 through all steps and back again, and writes the gradient alone. On the way it leaves two bytes for each arm and step,
 the states and calls of both trajectories, and the thresholds of the soft top-k; chances it computes again.
 
-It answers what ``sim_dfl`` computes by XLA from the same draws. Only the systematic sample is laid out in whole
+It answers what ``simulation.py`` computes by XLA from the same draws. Only the systematic sample is laid out in whole
 numbers here, millionths of a call, because their running sums are exact in any order: what one arm's stretch begins
 with is what the one before it ended with. Each chance is thereby rounded by up to 1e-6, up or down in turn, so that
 little is left for the last arm to make up.
@@ -21,7 +21,8 @@ from jax.experimental import pallas as pl
 from jax.experimental.pallas import triton
 from jaxtyping import Array, Float, Int, UInt32
 
-from armwise.losses.soft_top_k import MAX_STEPS, narrow, outer_thresholds
+from armwise._hardware import nvidia_capability
+from armwise.losses.sim_dfl.soft_top_k import MAX_STEPS, narrow, outer_thresholds
 from armwise.rmab.draws import as_uniform, threefry_2x32, uniforms
 from armwise.rmab.rollout import Arms
 
@@ -51,11 +52,8 @@ def fits(num_arms: int, num_states: int, dtype: jnp.dtype) -> bool:
 
 def is_available() -> bool:
     """Whether this machine's accelerator can run the kernel."""
-    if jax.default_backend() != "gpu":
-        return False
-    # "9.0" of an NVIDIA GPU; others have names in its place, and another platform than "cuda".
-    capability = str(getattr(jax.devices()[0], "compute_capability", ""))
-    return capability.replace(".", "", 1).isdigit() and float(capability) >= FIRST_CAPABILITY
+    capability = nvidia_capability()
+    return capability is not None and capability >= FIRST_CAPABILITY
 
 
 def simulate(

@@ -29,8 +29,8 @@ from jaxtyping import Array, Float, Int
 
 from armwise.mixtures.budgeted import Found, Spending, charge_budget, part_to_trim
 from armwise.mixtures.entropy import ENTROPY
+from armwise.mixtures.policy_sums import MANY_POLICIES
 from armwise.mixtures.rounding import accurate_and_plain_sums
-from armwise.mixtures.rows import MANY_POLICIES
 from armwise.rmab import Problem
 from armwise.rmab.elimination import solve
 from armwise.rmab.returns import in_precision_of
@@ -46,7 +46,7 @@ Policies = Int[np.ndarray, "policies states"]
 
 def loss_and_gradient(
     predicted: Float[Array, "arms states actions states"],
-    true_rewards: PerPolicy,
+    true_reward_returns: PerPolicy,
     spending: Spending,
     temperature: Float[Array, ""],
     problem: Problem,
@@ -56,7 +56,7 @@ def loss_and_gradient(
 
     Args:
         predicted: probability of each next state.
-        true_rewards: of each policy, under the true transitions.
+        true_reward_returns: J of each policy, under the true transitions.
         spending: what ``EntropyMixture.measure`` said of the true spend and the budget.
         temperature: of the mixture.
         problem: rewards, discount and first states.
@@ -70,7 +70,7 @@ def loss_and_gradient(
     )
     returns = lax.optimization_barrier(chains.returns())
     budgeted, _, found = charge_budget(ENTROPY, jnp.stack(returns), spending, temperature, jnp.zeros_like(temperature))
-    known = found, true_rewards, budgeted.spend, temperature
+    known = found, true_reward_returns, budgeted.spend, temperature
     used, rest, earned, least, shared, variance = _totals(*known)
     moved = part_to_trim((used - budgeted.budget) + rest, budgeted.budget)
     loss = -(earned + moved * (least - earned)) / len(predicted)

@@ -8,16 +8,15 @@ import numpy as np
 import pytest
 
 import armwise as aw
-from armwise.losses import dec_dfl
 from tests.oracles import random_transitions
 
-BY_ROWS = jax.jit(dec_dfl._by_rows)
-BY_SOLUTION = jax.jit(jax.value_and_grad(dec_dfl._by_solution, argnums=1))
+VALUE_AND_GRADIENT = jax.jit(jax.value_and_grad(lambda predicted, loss, prepared: loss(predicted, prepared)))
 
 
 def both(loss, predicted, prepared):
     loss = jax.tree.map(jnp.asarray, loss)  # not a number to compile for
-    return BY_ROWS(loss, predicted, prepared), BY_SOLUTION(loss, predicted, prepared)
+    backends = (dataclasses.replace(loss, backend=backend) for backend in ("fused", "reference"))
+    return tuple(VALUE_AND_GRADIENT(jnp.asarray(predicted), own, prepared) for own in backends)
 
 
 def assert_same(found, expected, tolerance):
@@ -33,14 +32,14 @@ def test_equals_the_loss_by_solution(rng, kind, num_states, policies, temperatur
     loss = aw.DecDFL(aw.EntropyMixture(temperature), policies=policies)
     for budget in (0.3, 3, 100):  # less than a call, some, more than all arms want
         true, predicted = (random_transitions(rng, kind, 20, num_states) for _ in range(2))
-        prepared = loss.prepare(true, aw.Problem(num_states=num_states), budget)
+        prepared = loss.prepare(aw.CohortTruth(true, aw.Problem(num_states=num_states), budget))
         assert_same(*both(loss, predicted, prepared), 1e-9)
 
 
 def test_no_budget_leaves_the_cheapest_policies(rng):
     loss = aw.DecDFL(aw.EntropyMixture(0.1))
     true, predicted = (random_transitions(rng, "dense", 6, 2) for _ in range(2))
-    found, expected = both(loss, predicted, loss.prepare(true, aw.Problem(), 0))
+    found, expected = both(loss, predicted, loss.prepare(aw.CohortTruth(true, aw.Problem(), 0)))
     assert_same(found, expected, 1e-12)
     assert not np.any(found[1])
 
@@ -49,16 +48,16 @@ def test_rewards_and_first_states_of_each_arm(rng):
     problem = aw.Problem(rewards=rng.random((9, 3)), initial=rng.dirichlet(np.ones(3), 9), num_states=3)
     loss = aw.DecDFL(aw.EntropyMixture(0.5))
     true, predicted = (random_transitions(rng, "dense", 9, 3) for _ in range(2))
-    assert_same(*both(loss, predicted, loss.prepare(true, problem, 2)), 1e-10)
+    assert_same(*both(loss, predicted, loss.prepare(aw.CohortTruth(true, problem, 2))), 1e-10)
 
 
 @pytest.mark.parametrize("temperature", [0.1, 0.01])
 def test_float32_is_as_near_to_float64_as_the_loss_by_solution(rng, temperature):
     loss = aw.DecDFL(aw.EntropyMixture(temperature))
     true, predicted = (random_transitions(rng, "dense", 5000, 2) for _ in range(2))
-    _, exact = both(loss, predicted, loss.prepare(true, aw.Problem(), 200))
+    _, exact = both(loss, predicted, loss.prepare(aw.CohortTruth(true, aw.Problem(), 200)))
     short = [value.astype(np.float32) for value in (true, predicted)]
-    found, by_solution = both(loss, short[1], loss.prepare(short[0], aw.Problem(), 200))
+    found, by_solution = both(loss, short[1], loss.prepare(aw.CohortTruth(short[0], aw.Problem(), 200)))
     assert found[1].dtype == jnp.float32
     np.testing.assert_allclose(found[0], exact[0], rtol=1e-5)
     error, usual = (np.abs(np.asarray(one[1]) - np.asarray(exact[1])).max() for one in (found, by_solution))
@@ -68,7 +67,7 @@ def test_float32_is_as_near_to_float64_as_the_loss_by_solution(rng, temperature)
 def test_actions_that_no_policy_takes(rng):
     loss = aw.DecDFL(aw.EntropyMixture(0.1), policies="threshold")
     true, predicted = (random_transitions(rng, "dense", 7, 2, num_actions=3) for _ in range(2))
-    found, expected = both(loss, predicted, loss.prepare(true, aw.Problem(costs=(0, 1, 2)), 1))
+    found, expected = both(loss, predicted, loss.prepare(aw.CohortTruth(true, aw.Problem(costs=(0, 1, 2)), 1)))
     assert_same(found, expected, 1e-9)
     assert not np.any(found[1][:, :, 2])
 
@@ -87,32 +86,31 @@ SETTINGS = {
 def test_where_there_is_an_accelerator_a_program_placed_on_the_cpu_works(rng, monkeypatch, name, num_states):
     """Which losses go row by row there; and no kernel is called that was never made."""
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    monkeypatch.setattr(dec_dfl, "_by_kernel", None)
-    (loss, is_one_call), at_once = SETTINGS[name], []
+    loss, is_served = SETTINGS[name]
     true, predicted = (random_transitions(rng, "dense", 6, num_states) for _ in range(2))
-    prepared = loss.prepare(true, aw.Problem(num_states=num_states), 1)
+    prepared = loss.prepare(aw.CohortTruth(true, aw.Problem(num_states=num_states), 1))
 
     def value(temperature, predicted):
-        own = dataclasses.replace(loss, mixture=type(loss.mixture)(temperature))
-        at_once.append(dec_dfl._is_one_call(own, predicted, prepared))
+        return dataclasses.replace(loss, mixture=type(loss.mixture)(temperature))(predicted, prepared)
+
+    def by_reference(temperature, predicted):
+        own = dataclasses.replace(loss, mixture=type(loss.mixture)(temperature), backend="reference")
         return own(predicted, prepared)
 
-    def by_solution(temperature, predicted):
-        return dec_dfl._by_solution(
-            dataclasses.replace(loss, mixture=type(loss.mixture)(temperature)), predicted, prepared
-        )
-
     for place in (0, 1):  # the temperature's gradient, which does not come at once, and that of the predictions
-        found, expected = (jax.jit(jax.grad(one, argnums=place))(0.1, predicted) for one in (value, by_solution))
+        found, expected = (jax.jit(jax.grad(one, argnums=place))(0.1, predicted) for one in (value, by_reference))
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
-    assert at_once == [is_one_call and (num_states == 2 or name == "threshold")] * 2
+    program = str(jax.make_jaxpr(value)(0.1, predicted))
+    assert "armwise_dec_dfl" not in program
+    assert ("platform_index" in program) == (is_served and (num_states == 2 or name == "threshold"))
 
 
 def test_many_cohorts_at_once(rng):
-    loss = aw.DecDFL(aw.EntropyMixture(0.1))
-    prepared = loss.prepare(random_transitions(rng, "dense", 8, 2), aw.Problem(), 1)
+    loss = aw.DecDFL(aw.EntropyMixture(0.1), backend="fused")
+    prepared = loss.prepare(aw.CohortTruth(random_transitions(rng, "dense", 8, 2), aw.Problem(), 1))
     predicted = jnp.stack([random_transitions(rng, "dense", 8, 2) for _ in range(4)])
-    found = jax.vmap(lambda own: dec_dfl._by_rows(loss, own, prepared))(predicted)
+    value_and_gradient = jax.value_and_grad(lambda own: loss(own, prepared))
+    found = jax.vmap(value_and_gradient)(predicted)
     for number, own in enumerate(predicted):
-        expected = dec_dfl._by_rows(loss, own, prepared)
+        expected = value_and_gradient(own)
         assert_same([part[number] for part in found], expected, 1e-12)

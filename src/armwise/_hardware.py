@@ -1,0 +1,30 @@
+"""What this machine computes on: the one place that asks JAX.
+
+JAX starts its devices when it is first asked, so nothing asks while a module is imported.
+"""
+
+import jax
+
+
+def platform() -> str:
+    """The platform that JAX computes on by default: "cpu", "gpu" or "tpu"."""
+    return jax.default_backend()
+
+
+def on_cpu() -> bool:
+    """Whether JAX computes on the CPU by default."""
+    return platform() == "cpu"
+
+
+def on_gpu() -> bool:
+    """Whether JAX computes on a GPU by default."""
+    return platform() == "gpu"
+
+
+def nvidia_capability() -> float | None:
+    """The compute capability of this machine's NVIDIA GPU, such as 9.0; None on any other device."""
+    if not on_gpu():
+        return None
+    # Other makes of GPU have names in its place.
+    capability = str(getattr(jax.devices()[0], "compute_capability", ""))
+    return float(capability) if capability.replace(".", "", 1).isdigit() else None
