@@ -11,16 +11,14 @@ import argparse
 import dataclasses
 from pathlib import Path
 
-from reproduction import (
-    deciding,
-    deciding_page,
-    demo_truth,
-    next_state,
-    next_state_page,
-    null_worlds,
-    null_worlds_page,
-    off_policy,
-)
+from reproduction.studies import demo_truth
+from reproduction.studies.deciding import page as deciding_page
+from reproduction.studies.deciding import study as deciding
+from reproduction.studies.next_state import page as next_state_page
+from reproduction.studies.next_state import study as next_state
+from reproduction.studies.null_worlds import page as null_worlds_page
+from reproduction.studies.null_worlds import study as null_worlds
+from reproduction.studies.off_policy import study as off_policy
 
 ROOT = Path(__file__).parents[1]
 

@@ -10,8 +10,7 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-import armwise.experiments.reproduce
-import armwise.planning
+import reproduction.paper.reproduce
 from armwise.cli import app
 from armwise.console import tell, tell_json
 from armwise.errors import ExitCode
@@ -156,7 +155,7 @@ def test_a_programme_that_may_not_be_read_is_not_wrong_usage(tmp_path, monkeypat
 
 def test_nothing_is_reproduced_outside_a_clone(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(armwise.experiments.reproduce, "make_setup", lambda *_, **__: pytest.fail("a run began"))
+    monkeypatch.setattr(reproduction.paper.reproduce, "make_setup", lambda *_, **__: pytest.fail("a run began"))
     result = run("reproduce", "table1")
     assert result.exit_code == ExitCode.INVALID_INPUT
     assert "--quick" in result.stderr

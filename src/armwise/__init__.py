@@ -151,7 +151,6 @@ _PACKAGES = (
     "training",
     "planner",
     "planning",
-    "experiments",
 )
 
 __all__ = [

@@ -136,8 +136,8 @@ def reproduce(
     what is finished is not run again. What comes out: docs/reproduction.md.
     """
     with documented_exit():
-        from armwise.experiments.reproduce import has_results, make_setup
-        from armwise.experiments.reproduce import reproduce as run_again
+        from reproduction.paper.reproduce import has_results, make_setup
+        from reproduction.paper.reproduce import reproduce as run_again
 
         shown = not (quick or rerun or out)
         if shown and not has_results(Path("results")):
