@@ -25,9 +25,8 @@ def hardware() -> str:
 
 def provenance(wall_seconds: float) -> dict[str, Any]:
     """What to keep beside a result."""
-    command = " ".join(["python -m armwise.experiments" if "experiments" in sys.argv[0] else "armwise", *sys.argv[1:]])
     return {
-        "command": command,
+        "command": " ".join(["python -m reproduction", *sys.argv[1:]]),
         "commit": _commit(),
         "machine": hardware(),
         "python": platform.python_version(),
@@ -44,7 +43,7 @@ def _commit() -> str:
     if given or shutil.which("git") is None:
         return given
     commit = _git("rev-parse", "--short", "HEAD")
-    return commit + ("+" if commit and _git("status", "--porcelain", "--", ":/src") else "")
+    return commit + ("+" if commit and _git("status", "--porcelain", "--", ":/src", ":/reproduction") else "")
 
 
 def _git(*arguments: str) -> str:

@@ -1,6 +1,6 @@
 """What lots cost, and what they make possible: the same programme planned for eight weeks in several ways.
 
-python -m reproduction.studies.choice_by_lot [--weeks 8 16 30] [--seeds 5] [--out results/choice-by-lot/summary.csv]
+python -m reproduction choice-by-lot [--weeks 8 16 30] [--seeds 5] [--out results/choice-by-lot]
 
 For each simulated programme (``simulated_programme``, default knobs, 7,600 people, 300 calls a week), the model of
 each person's chain is fitted once to the weeks seen. Then the programme goes on for eight weeks, in which a way to
@@ -12,8 +12,8 @@ without any calls. The sum of what each call adds by itself, if nobody is called
 (the performance difference lemma of Kakade and Langford 2002) and much less noise than the engaged weeks counted.
 """
 
-import argparse
 import csv
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,7 +32,7 @@ from armwise.planning.ties import random_number, tie_breaks
 from armwise.rmab import Problem, whittle_indices
 
 NUM_PEOPLE, BUDGET, NUM_STEPS, AFTER, NUM_DRAWS = 7600, 300, 8, 12, 64
-WEEKS, PROBLEM = (8, 16, 30), Problem()
+PROBLEM = Problem()
 PEOPLE = np.arange(NUM_PEOPLE)
 IDS = [f"{number:05d}" for number in PEOPLE]
 
@@ -183,24 +183,15 @@ def summarise(rows: list[Row]) -> str:
         return str(means)
 
 
-def main() -> None:
-    """Run the study."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--weeks", type=int, nargs="+", default=WEEKS)
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--out", type=Path, default=Path("results/choice-by-lot/summary.csv"))
-    options = parser.parse_args()
+def run_all(weeks: Sequence[int], num_seeds: int, out: Path) -> str:
+    """Every programme; the rows so far are written after each, and the averages are told at the end."""
     rows: list[Row] = []
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    for weeks in options.weeks:
-        for seed in range(options.seeds):
-            rows += run(weeks, seed)
-            with options.out.open("w", newline="") as file:
+    out.mkdir(parents=True, exist_ok=True)
+    for seen in weeks:
+        for seed in range(num_seeds):
+            rows += run(seen, seed)
+            with (out / "summary.csv").open("w", newline="") as file:
                 writer = csv.writer(file, lineterminator="\n")
                 writer.writerow(Row._fields)
                 writer.writerows([*row[:3], *(f"{value:.4f}" for value in row[3:])] for row in rows)
-    print(summarise(rows))
-
-
-if __name__ == "__main__":
-    main()
+    return summarise(rows)

@@ -1,6 +1,5 @@
 """The study of off-policy values: coverage by simulation, and choices on HeartSteps and CTN-0094; and its page."""
 
-import argparse
 from pathlib import Path
 
 from reproduction.markdown import Row, write_rows
@@ -11,25 +10,9 @@ from reproduction.studies.off_policy.page import write_page
 ROOT = Path(__file__).parents[3]
 RESULTS = ROOT / "results" / "off-policy"
 PAGE = ROOT / "docs" / "off-policy.md"
-DATA = ROOT.parent / "shared" / "data"
 
 
-PARTS = ("coverage", "heartsteps", "divisions", "ctn0094", "page")
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """What the command line takes."""
-    parser.add_argument("parts", nargs="+", choices=PARTS, help="what to compute; the page is always written")
-    parser.add_argument("--data", type=Path, default=DATA, help="folder of the data sets' folders")
-    parser.add_argument("--programmes", type=int, default=1000, help="simulated programmes of each kind")
-
-
-def main(options: argparse.Namespace) -> None:
-    """What the command line does."""
-    run(options.parts, options.data, options.programmes)
-
-
-def run(parts: list[str], data: Path = DATA, num_programmes: int = 1000) -> None:
+def run(parts: list[str], data: Path, num_programmes: int = 1000) -> None:
     """Compute these parts of the results anew, then write the page from all of them.
 
     Args:

@@ -7,13 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from armwise import cli
-from armwise.errors import InvalidInputError
-from reproduction.commands import _parser as parser
-from reproduction.commands import main, protocol_of
-from reproduction.paper import claims, figures, reproduce, tables
+from armwise.errors import ExitCode, InvalidInputError
+from reproduction.__main__ import main, make_parser
+from reproduction.paper import claims, commands, figures, reproduce, tables
 from reproduction.paper import printed as paper
 from reproduction.paper.columns import duration
 from reproduction.paper.page import NOT_RUN, PICTURES, SECTIONS, with_results
@@ -21,6 +18,7 @@ from reproduction.paper.reproduce import Setup
 from reproduction.paper.sensitivity import run_sensitivity, variants
 from reproduction.paper.times import TimeRow
 from reproduction.results import HistoryRow, read_page, read_rows, write_rows
+from reproduction.runs.commands import protocol_of
 from reproduction.runs.domains import load_domain, save_domain
 from reproduction.runs.protocol import LOSSES, PAPER_PROTOCOL, Protocol
 from reproduction.runs.summary import summarise
@@ -237,7 +235,7 @@ def test_the_command_runs_a_saved_domain_without_the_packages_that_read_data(tmp
     (tmp_path / "stubs" / "polars.py").write_text("def __getattr__(name):\n    return object\n")
     for name in ("typer", "fastexcel", "cvxpy", "matplotlib"):
         (tmp_path / "stubs" / f"{name}.py").write_text("raise ImportError\n")
-    command = [sys.executable, "-m", "reproduction.commands", "runs", "--domain", str(tmp_path / "tiny.npz")]
+    command = [sys.executable, "-m", "reproduction", "runs", "--domain", str(tmp_path / "tiny.npz")]
     command += ["--quick", "--epochs", "1", "--loss", "mse", "--trajectories", "2", "--out", str(tmp_path / "out")]
     done = subprocess.run(command, env={"PYTHONPATH": str(tmp_path / "stubs"), "PATH": ""}, capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
@@ -274,7 +272,7 @@ def test_the_closest_choice_by_hand():
 
 
 def test_options_change_the_protocol():
-    given = parser().parse_args(["runs", "--domain", "synthetic-2", "--epochs", "7", "--learning-rates", "1", "2"])
+    given = make_parser().parse_args(["runs", "--domain", "synthetic-2", "--epochs", "7", "--learning-rates", "1", "2"])
     assert protocol_of(given) == dataclasses.replace(PAPER_PROTOCOL, num_epochs=7, learning_rates=(1.0, 2.0))
 
 
@@ -284,13 +282,38 @@ def test_the_module_reports_mistakes_without_a_traceback(capsys, tmp_path):
     assert main(["domains", "--out", str(tmp_path), "oulad"]) == 3
 
 
-def test_the_command_line_prints_the_table_beside_the_papers(setup, reproduced, monkeypatch):
-    monkeypatch.setattr(reproduce, "make_setup", lambda *_, **__: setup)
-    done = CliRunner().invoke(cli.app, ["reproduce", "table1", "--out", str(setup.folder)])
-    assert done.exit_code == 0, done.output
-    assert "0.59 ± 0.13" in done.stdout
-    assert "Without ctn0094 and oulad" in done.stderr
-    assert CliRunner().invoke(cli.app, ["reproduce", "table9", "--out", str(setup.folder)]).exit_code == 3
+def test_the_command_line_prints_the_table_beside_the_papers(setup, reproduced, monkeypatch, capsys):
+    monkeypatch.setattr(commands, "make_setup", lambda *_, **__: setup)
+    assert main(["table1", "--out", str(setup.folder)]) == 0
+    told = capsys.readouterr()
+    assert "0.59 ± 0.13" in told.out
+    assert "Without ctn0094 and oulad" in told.err
+
+
+def test_nothing_is_reproduced_outside_a_clone(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(commands, "make_setup", lambda *_, **__: pytest.fail("a run began"))
+    assert main(["table1"]) == ExitCode.INVALID_INPUT
+    assert "--quick" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+COMMANDS = ["table1", "table2", "figure2a", "figure2b", "figure3", "all", "report", "choosing", "columns", "domains"]
+COMMANDS += ["runs", "sensitivity", "recommended", "deciding", "null-worlds", "off-policy", "next-state", "demo-truth"]
+
+
+@pytest.mark.parametrize("command", [*COMMANDS, "choice-by-lot"])
+def test_every_command_has_help(command, capsys):
+    with pytest.raises(SystemExit, match="0"):
+        main([command, "--help"])
+    assert "usage: python -m reproduction" in capsys.readouterr().out
+
+
+def test_a_command_that_does_not_exist_is_answered_by_those_that_do(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(["table9"])
+    told = capsys.readouterr().err
+    assert all(name in told for name in COMMANDS)
 
 
 def test_a_saved_domain_and_a_made_one_count_as_the_same_data(setup, reproduced, tmp_path):

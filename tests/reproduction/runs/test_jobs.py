@@ -191,7 +191,7 @@ def test_results_of_changed_code_say_so(tmp_path, monkeypatch):
         monkeypatch.delenv(name, raising=False)
     for name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"):
         monkeypatch.setenv(name, os.devnull)
-    package = tmp_path / "src" / "armwise" / "experiments"
+    package = tmp_path / "reproduction"
     package.mkdir(parents=True)
     module = package / "provenance.py"
     module.write_text("")

@@ -11,7 +11,7 @@ from armwise.data import SplitNumbers
 from armwise.errors import InvalidInputError
 from armwise.models import average_models
 from armwise.training import RECOMMENDED_CONFIG
-from reproduction.commands import main
+from reproduction.__main__ import main
 from reproduction.results import read_rows, write_rows
 from reproduction.runs.domains import save_domain
 from reproduction.runs.scoring import score
@@ -167,7 +167,7 @@ def test_nothing_is_claimed_of_what_was_not_run(tmp_path):
 
 def test_the_command_writes_its_part(tmp_path, monkeypatch, capsys):
     save_domain(tmp_path / "small.npz", small_domain())
-    monkeypatch.setattr("reproduction.commands.RECOMMENDED_CONFIG", CONFIG)
+    monkeypatch.setattr("reproduction.runs.commands.RECOMMENDED_CONFIG", CONFIG)
     options = ["--method", "mse", "--splits", "1", "--quality-trajectories", "2"]
     assert main(["recommended", "--domain", str(tmp_path / "small.npz"), "--out", str(tmp_path), *options]) == 0
     assert capsys.readouterr().out.strip() == str(tmp_path / "small--mse.csv")

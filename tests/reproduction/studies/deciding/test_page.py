@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from armwise.evaluation.simple_rules import RULES_OF_THUMB
-from reproduction import __main__ as command
+from reproduction.__main__ import main
+from reproduction.studies import commands
 from reproduction.studies.deciding import cells as deciding_cells
 from reproduction.studies.deciding import page as deciding_page
 from reproduction.studies.deciding import study as deciding
@@ -96,10 +97,10 @@ def test_fresh_programmes_are_told_apart():
 
 
 def test_the_command_writes_the_page(tmp_path, monkeypatch):
-    monkeypatch.setattr(command, "ROOT", tmp_path)
+    monkeypatch.setattr(commands, "ROOT", tmp_path)
     for folder in ("docs", "results/deciding"):
         (tmp_path / folder).mkdir(parents=True)
     rows = [row._replace(quality=round(row.quality, 4)) for row in results(0.3)]
     (tmp_path / "results" / "deciding" / "summary.csv").write_text(deciding.as_csv(rows))
-    command.main(["deciding", "--page"])
+    main(["deciding", "--page"])
     assert (tmp_path / "docs" / "deciding.md").read_text() == deciding_page.page_text(rows)

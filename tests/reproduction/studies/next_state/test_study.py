@@ -7,8 +7,9 @@ import pytest
 
 from armwise.data import Features, Trajectories, simulated_programme
 from armwise.models.chains import fit_chains
-from reproduction import __main__ as command
+from reproduction.__main__ import main
 from reproduction.markdown import read_rows, write_rows
+from reproduction.studies import commands
 from reproduction.studies.next_state import baselines as next_state_baselines
 from reproduction.studies.next_state import data as next_state_data
 from reproduction.studies.next_state import page as next_state_page
@@ -63,11 +64,11 @@ class TestPage:
             assert sum(int(each["cases"]) for each in bins) == int(row["cases"]) * int(row["splits"])
 
     def test_the_command_writes_it(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(command, "ROOT", tmp_path)
+        monkeypatch.setattr(commands, "ROOT", tmp_path)
         (tmp_path / "docs").mkdir()
         for name in ("summary", "calibration"):
             write_rows(tmp_path / "results" / "next-state" / f"{name}.csv", read_rows(RESULTS / f"{name}.csv"))
-        command.main(["next-state", "--page"])
+        main(["next-state", "--page"])
         assert (tmp_path / "docs" / "next-state.md").read_text() == (ROOT / "docs" / "next-state.md").read_text()
         assert (tmp_path / "docs" / "images" / next_state_page.PICTURE).stat().st_size > 10_000
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from armwise.data import simulated_programme
-from reproduction import __main__ as command
+from reproduction.__main__ import main
+from reproduction.studies import commands
 from reproduction.studies.null_worlds import page as null_worlds_page
 from reproduction.studies.null_worlds import women_and_men
 from reproduction.studies.null_worlds.study import WORLDS, true_gain
@@ -22,12 +23,12 @@ def test_the_page_is_what_the_results_give():
 
 
 def test_the_command_writes_the_page(tmp_path, monkeypatch):
-    monkeypatch.setattr(command, "ROOT", tmp_path)
+    monkeypatch.setattr(commands, "ROOT", tmp_path)
     for folder in ("docs", "results/null-worlds"):
         (tmp_path / folder).mkdir(parents=True)
     summary = ROOT / "results" / "null-worlds" / "summary.csv"
     (tmp_path / "results" / "null-worlds" / "summary.csv").write_text(summary.read_text())
-    command.main(["null-worlds", "--page"])
+    main(["null-worlds", "--page"])
     assert (tmp_path / "docs" / "judgement.md").read_text() == (ROOT / "docs" / "judgement.md").read_text()
 
 
