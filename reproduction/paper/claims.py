@@ -8,9 +8,9 @@ import numpy as np
 
 from reproduction.paper.tables import is_reduced, number, reductions
 from reproduction.paper.times import TimeRow
-from reproduction.results import RunRow, group_by
 from reproduction.runs.domains import DOMAINS
 from reproduction.runs.protocol import LOSSES
+from reproduction.runs.records import RunRow, group_by
 from reproduction.runs.summary import Summary, paired_difference, select, summarise
 
 OURS = ("fast-entropy", "fast-l2")

@@ -17,8 +17,8 @@ import jax.monitoring
 from armwise.data import Domain
 from armwise.training import train_many
 from reproduction.paper import printed as paper
+from reproduction.parts import write_part
 from reproduction.provenance import provenance
-from reproduction.results import read_page, write_page
 from reproduction.runs.domains import DOMAINS
 from reproduction.runs.protocol import LOSSES, Protocol, model_maker
 
@@ -38,20 +38,20 @@ class ColumnTime:
 
 
 def time_columns(
-    domains: Mapping[str, Domain], protocol: Protocol, out: Path, *, progress: bool | None = None
+    domains: Mapping[str, Domain], protocol: Protocol, results: Path, *, progress: bool | None = None
 ) -> list[ColumnTime]:
     """Train and select every run of Fast DEC-DFL on each domain, and write how long that took.
 
     Args:
         domains: by name.
         protocol: which runs.
-        out: a JSON file for the times, with what made them.
+        results: the folder of all results; the times are a part of this machine.
         progress: whether to show bars; by default on a terminal.
     """
     start = time.perf_counter()
     rows = [_time_column(name, domain, protocol, progress) for name, domain in domains.items()]
-    page = provenance(time.perf_counter() - start) | {"columns": [dataclasses.asdict(row) for row in rows]}
-    write_page(out, page)
+    page = provenance(time.perf_counter() - start) | {"asked": {}}
+    write_part(results, "columns", page["machine"].replace("/", "-"), page, {"columns": rows})
     return rows
 
 
@@ -95,7 +95,9 @@ def _compilation() -> Iterator[list[float]]:
 
 def columns_table(results: Path) -> str:
     """Every machine's times as Markdown, under the paper's."""
-    pages = [read_page(path) for path in sorted(results.glob("columns-*.json"))]
+    from reproduction.results import parts_of  # here: times are also taken on machines without Polars
+
+    pages = parts_of(results, "columns").iter_rows(named=True)
     header = ["machine", *COLUMNS, "together", "of which compiling"]
     lines = [header, ["---"] + ["--:"] * (len(header) - 1), _paper_line()]
     lines += [_line(page) for page in pages]

@@ -1,4 +1,7 @@
-"""The commands that show the paper's tables and figures, run what they lack, and write the pages."""
+"""The commands that show the paper's tables and figures, run what they lack, and write the pages.
+
+What reads results is imported when it is needed: jobs also run on machines without Polars.
+"""
 
 import argparse
 import sys
@@ -7,23 +10,29 @@ from typing import Any
 
 from armwise.errors import InvalidInputError
 from reproduction.paper.columns import COLUMNS, columns_table, time_columns
-from reproduction.paper.page import write_report
-from reproduction.paper.reproduce import ARTEFACTS, has_results, make_setup, reproduce
-from reproduction.runs.commands import add_data, add_protocol, named_domain, protocol_of
+from reproduction.runs.commands import add_data, add_protocol, add_results, named_domain, protocol_of
 from reproduction.runs.protocol import PAPER_PROTOCOL, QUICK_PROTOCOL
 
 RESULTS = Path("results")
+ARTEFACTS = {
+    "table1": "joint and decomposed quality of every loss on every domain",
+    "table2": "joint quality of models of three sizes",
+    "figure2a": "seconds per epoch of every loss",
+    "figure2b": "validation quality by epoch",
+    "figure3": "predicted against true Whittle indices",
+    "all": "every table and figure of the paper",
+}
 # The pages of the paper's results, by the command that writes them.
 PAGES = {"report": Path("docs/reproduction.md"), "choosing": Path("docs/choosing-a-loss.md")}
 
 
 def add_commands(commands: Any) -> None:
     """To the subparsers of the command line."""
-    for name, make in ARTEFACTS.items():
-        _add_artefact(commands.add_parser(name, help=(make.__doc__ or "").splitlines()[0]), name)
-    _add_artefact(commands.add_parser("all", help="every table and figure of the paper"), "all")
+    for name, what in ARTEFACTS.items():
+        _add_artefact(commands.add_parser(name, help=what), name)
     for name, page in PAGES.items():
         _add_page(commands.add_parser(name, help=f"write the results into {page}"), page)
+    _add_join(commands.add_parser("join", help="join the parts that runs left into one file for each study"))
     _add_columns(commands.add_parser("columns", help="how long Table 1's Fast DEC-DFL columns take on this machine"))
 
 
@@ -41,6 +50,9 @@ def _add_artefact(parser: argparse.ArgumentParser, name: str) -> None:
 
 
 def _reproduce(given: argparse.Namespace) -> None:
+    from reproduction.paper.reproduce import has_results, make_setup, reproduce
+    from reproduction.results import join_all
+
     shown = not (given.quick or given.rerun or given.out)
     if shown and not has_results(RESULTS):
         raise InvalidInputError(
@@ -53,6 +65,8 @@ def _reproduce(given: argparse.Namespace) -> None:
     if missing and not shown:
         _say(f"Without {' and '.join(missing)}: name the folder that holds them with --data.")
     print(reproduce(given.what, setup).replace("\\*", "*"))
+    if not shown:
+        join_all(folder)
     _say(f"Results: {folder}")
 
 
@@ -61,20 +75,38 @@ def _say(message: str) -> None:
 
 
 def _add_page(parser: argparse.ArgumentParser, page: Path) -> None:
-    parser.set_defaults(command=lambda given: write_report(given.page, given.results))
+    parser.set_defaults(command=_write_page)
     parser.add_argument("--results", type=Path, default=RESULTS)
     parser.add_argument("--page", type=Path, default=page)
+
+
+def _write_page(given: argparse.Namespace) -> None:
+    from reproduction.paper.page import write_report
+
+    write_report(given.page, given.results)
+
+
+def _add_join(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(command=_join)
+    parser.add_argument("--results", type=Path, default=RESULTS)
+
+
+def _join(given: argparse.Namespace) -> None:
+    from reproduction.results import join_all
+
+    for path in join_all(given.results):
+        print(path)
 
 
 def _add_columns(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_columns, paper=PAPER_PROTOCOL, short=QUICK_PROTOCOL)
     parser.add_argument("--domain", nargs="+", default=list(COLUMNS), help="names, or files that 'domains' wrote")
     add_data(parser)
-    parser.add_argument("--out", type=Path, required=True, help="such as results/columns-h200.json")
+    add_results(parser)
     add_protocol(parser)
 
 
 def _columns(given: argparse.Namespace) -> None:
     domains = dict(named_domain(place, given.data) for place in given.domain)
     time_columns(domains, protocol_of(given), given.out)
-    print(columns_table(given.out.parent), flush=True)
+    print(columns_table(given.out), flush=True)

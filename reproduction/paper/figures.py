@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from armwise.errors import ArmwiseError, InvalidInputError
-from reproduction.results import HistoryRow, IndexRow, group_by
 from reproduction.runs.protocol import LOSSES
+from reproduction.runs.records import HistoryRow, IndexRow, group_by
 from reproduction.runs.summary import Summary
 
 # One colour and line per loss in all figures: SIM-DFL from light to dark with its trajectories, the others from the

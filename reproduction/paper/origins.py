@@ -1,23 +1,24 @@
 """Where the numbers of a folder of results come from: the protocol, machine and commit behind each column."""
 
+import json
 from pathlib import Path
 from typing import Any
 
-from reproduction.results import read_page
+from reproduction.results import parts_of
 from reproduction.runs.domains import DOMAINS
 from reproduction.runs.protocol import Protocol, check_loss
 
 
-def origins(runs: Path, models: tuple[str, ...]) -> str:
+def origins(results: Path, models: tuple[str, ...]) -> str:
     """A line per domain and protocol: which losses were run so, on what, from which commit.
 
     Args:
-        runs: the folder of parts.
+        results: the folder of all results.
         models: only parts of these.
     """
     known: dict[tuple[str, str], list[str]] = {}
-    for path in sorted(runs.glob("*.json")):
-        page = read_page(path)
+    for part in parts_of(results, "paper").iter_rows(named=True):
+        page = json.loads(part["asked"]) | {name: part[name] for name in ("machine", "commit")}
         if page["job"]["model"] in models:
             name = page["job"]["loss"] + ("" if models == ("linear",) else f" ({page['job']['model']})")
             known.setdefault((page["job"]["domain"], _made_by(page)), []).append(name)

@@ -5,13 +5,16 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import polars as pl
+
 from reproduction.paper import claims, tables
 from reproduction.paper.columns import columns_table
 from reproduction.paper.reproduce import FIGURES, run_rows, summaries, times
 from reproduction.paper.sensitivity import DOMAINS, variants
-from reproduction.results import RunRow, group_by, read_folder, read_page
+from reproduction.results import made_by, read_rows
+from reproduction.runs.records import RunRow, group_by
 from reproduction.runs.summary import summarise
-from reproduction.studies.choosing import ideas, recipe, recommended
+from reproduction.studies.choosing import ideas, judged, recipe
 
 NOT_RUN = "Not run yet.\n"
 
@@ -77,7 +80,7 @@ def _claims(results: Path) -> str:
 
 
 def _sensitivity(results: Path) -> str:
-    rows = read_folder(results / "sensitivity", RunRow)
+    rows = read_rows(results, "sensitivity", "runs", RunRow)
     if not rows:
         return NOT_RUN
     text = []
@@ -98,16 +101,14 @@ def _picture(path: Path, words: str, page: Path) -> str:
 
 def _provenance(results: Path) -> str:
     """Each machine and commit that results come from, with the time spent there."""
-    pages = [read_page(path) for path in sorted(results.rglob("*.json"))]
-    if not pages:
+    known = made_by(results)
+    if known.is_empty():
         return NOT_RUN
-    spent: dict[tuple[str, str, str], list[float]] = {}
-    for one in pages:
-        spent.setdefault((one["machine"], one["commit"], one["date"]), []).append(one["wall_seconds"])
+    spent = known.group_by("machine", "commit", "date").agg(pl.len().alias("parts"), pl.col("wall_seconds").sum())
     lines = ["| machine | commit | date | parts | wall time |", "|---|---|---|--:|--:|"]
     lines += [
-        f"| {machine} | {commit} | {date} | {len(seconds)} | {sum(seconds) / 60:.1f} min |"
-        for (machine, commit, date), seconds in sorted(spent.items())
+        f"| {machine} | {commit} | {date} | {parts} | {seconds / 60:.1f} min |"
+        for machine, commit, date, parts, seconds in spent.sort("machine", "commit", "date").iter_rows()
     ]
     return "\n".join(lines) + "\n"
 
@@ -123,8 +124,8 @@ SECTIONS: dict[str, Callable[[Path], str]] = {
     "provenance": _provenance,
     "recipe": recipe.comparison_table,
     "unaveraged": recipe.verdict,
-    "recommended": recommended.recommended_table,
-    "verdict": recommended.verdict,
+    "recommended": judged.recommended_table,
+    "verdict": judged.verdict,
     "calls": recipe.calls_table,
     "ideas": ideas.ideas_table,
     "candidates": recipe.candidates_table,

@@ -13,16 +13,21 @@ from armwise.errors import InvalidInputError
 from reproduction.paper import figures, tables
 from reproduction.paper.origins import origins
 from reproduction.paper.times import TimeRow, epoch_times
+from reproduction.parts import find_part, write_part
 from reproduction.provenance import provenance
-from reproduction.results import HistoryRow, IndexRow, RunRow, read_folder, read_rows, write_page, write_rows
+from reproduction.results import has_parts, read_rows
 from reproduction.runs.domains import available_domains, make_domain
 from reproduction.runs.jobs import EXTRAS, run_job
 from reproduction.runs.protocol import LOSSES, MODELS, PAPER_PROTOCOL, QUICK_PROTOCOL, Protocol
+from reproduction.runs.records import HistoryRow, IndexRow, RunRow
 from reproduction.runs.rows import Job
 from reproduction.runs.summary import Summary, summarise
 
-RUNS, TIMES, FIGURES = "runs", "times.csv", "figures"
-CURVES = "curves"  # fewer runs, at the chosen hyperparameters, of losses too slow to look at after every epoch of all
+FIGURES = "figures"
+PAPER, CURVES = (
+    "paper",
+    "curves",
+)  # the second: fewer runs, at the chosen hyperparameters, of losses too slow to look at after every epoch of all
 DECOMPOSED_TITLE = "Normalised decomposed test quality:\n\n"
 FigureRow = TypeVar("FigureRow", HistoryRow, IndexRow)
 
@@ -57,7 +62,7 @@ class Setup:
     """What to run and where to keep it.
 
     Attributes:
-        folder: where results go: ``runs/``, ``times.csv`` and ``figures/``.
+        folder: where results go.
         domains: how to make each domain.
         protocol: how much to run.
         reduced: another protocol for some losses.
@@ -126,27 +131,27 @@ def table1(setup: Setup) -> str:
     _run(setup, list(setup.domains), ("linear",), setup.losses)
     known = summaries(setup.folder)
     both = tables.table_1(known) + "\n" + DECOMPOSED_TITLE + tables.table_1(known, "decomposed")
-    return both + "\n" + origins(setup.folder / RUNS, ("linear",))
+    return both + "\n" + origins(setup.folder, ("linear",))
 
 
 def table2(setup: Setup) -> str:
     """Table 2: run what is missing, and the table as Markdown. cvxpylayers is left out: it is the fast mixtures'."""
     losses = tuple(loss for loss in setup.losses if LOSSES[loss].compiled and loss != "sim-1000")
     _run(setup, setup.real_world(), setup.models, losses)
-    return tables.table_2(summaries(setup.folder)) + "\n" + origins(setup.folder / RUNS, setup.models)
+    return tables.table_2(summaries(setup.folder)) + "\n" + origins(setup.folder, setup.models)
 
 
 def figure2a(setup: Setup) -> str:
     """Figure 2a: time an epoch of every loss on every domain, and the table as Markdown."""
-    path, start = setup.folder / TIMES, time.perf_counter()
+    start = time.perf_counter()
     known = times(setup.folder)
     for name, make in {} if setup.only_shows else setup.domains.items():
         missing = [loss for loss in setup.losses if (name, loss) not in {(row.domain, row.loss) for row in known}]
         if missing:
             setup.say(f"timing {name}")
             known += epoch_times(name, make(), missing, progress=setup.progress)
-            write_rows(path, known)
-            write_page(path.with_suffix(".json"), provenance(time.perf_counter() - start))
+            page = provenance(time.perf_counter() - start) | {"asked": {}}
+            write_part(setup.folder, "times", "epochs", page, {"times": known})
     return tables.figure_2a(known)
 
 
@@ -156,7 +161,7 @@ def figure2b(setup: Setup) -> str:
         return drawn
     losses = tuple(loss for loss in setup.losses if LOSSES[loss].compiled)
     _run(setup, setup.real_world(), ("linear",), losses, ("quality",))
-    of_runs, alone = (read_folder(setup.folder / place / "history", HistoryRow) for place in (RUNS, CURVES))
+    of_runs, alone = (read_rows(setup.folder, study, "validation", HistoryRow) for study in (PAPER, CURVES))
     history = _fill_in([row for row in of_runs if not math.isnan(row.validation_quality)], alone)
     paths = figures.figure_2b(history, summaries(setup.folder), setup.folder / FIGURES, setup.real_world())
     return "\n".join(map(str, paths)) + "\n"
@@ -169,8 +174,7 @@ def figure3(setup: Setup) -> str:
     domain = setup.real_world()[0]
     losses = tuple(loss for loss in setup.losses if loss in figures.PANELS)
     _run(setup, [domain], ("linear",), losses, ("keep_indices",))
-    pattern = f"{domain}--linear--*.csv"
-    rows = _fill_in(*(read_folder(setup.folder / place / "indices", IndexRow, pattern) for place in (RUNS, CURVES)))
+    rows = _fill_in(*(read_rows(setup.folder, study, "indices", IndexRow) for study in (PAPER, CURVES)))
     return "\n".join(map(str, figures.figure_3(rows, setup.folder / FIGURES, domain))) + "\n"
 
 
@@ -198,7 +202,7 @@ def reproduce(what: str, setup: Setup) -> str:
 
 def run_rows(folder: Path) -> list[RunRow]:
     """All runs in a folder of results."""
-    return read_folder(folder / RUNS, RunRow)
+    return read_rows(folder, PAPER, "runs", RunRow)
 
 
 def summaries(folder: Path) -> list[Summary]:
@@ -208,12 +212,12 @@ def summaries(folder: Path) -> list[Summary]:
 
 def times(folder: Path) -> list[TimeRow]:
     """All times in a folder of results."""
-    return read_rows(folder / TIMES, TimeRow) if (folder / TIMES).exists() else []
+    return read_rows(folder, "times", "times", TimeRow)
 
 
 def has_results(folder: Path) -> bool:
     """Whether the folder has finished parts, such as those that a clone comes with."""
-    return any((folder / RUNS).glob("*.json"))
+    return has_parts(folder, PAPER)
 
 
 def _fill_in(kept: list[FigureRow], alone: list[FigureRow]) -> list[FigureRow]:
@@ -235,18 +239,17 @@ def _run(
     if setup.only_shows:
         return
     jobs = [Job(name, loss, model) for name in domains for model in models for loss in losses]
-    folder = setup.folder / RUNS
     domains_made: dict[str, Domain] = {}
     for number, job in enumerate(jobs):
         # What is run with less anyway may have been run with another share of it: its rows say with how much.
-        if job.loss in setup.reduced and not needs and (folder / f"{job.name}.json").exists():
+        if job.loss in setup.reduced and not needs and find_part(setup.folder, PAPER, job.name):
             continue
         if job.domain not in domains_made:
             domains_made = {job.domain: setup.domains[job.domain]()}
         domain = domains_made[job.domain]
         setup.say(f"{number + 1}/{len(jobs)} {job.name}")
         protocol = setup.protocol_for(job, domain, needs if setup.is_quick else EXTRAS)
-        run_job(job, domain, protocol, folder, needs=needs, progress=setup.progress)
+        run_job(job, domain, protocol, setup.folder, needs=needs, progress=setup.progress)
 
 
 def _maker(name: str, data: str | os.PathLike[str] | None, quick: bool) -> Callable[[], Domain]:

@@ -63,7 +63,7 @@ def variants(num_states: int) -> list[Variant]:
 def run_sensitivity(
     name: str,
     protocol: Protocol,
-    folder: Path,
+    results: Path,
     *,
     losses: tuple[str, ...] = LOSSES,
     labels: tuple[str, ...] | None = None,
@@ -75,7 +75,7 @@ def run_sensitivity(
     Args:
         name: "synthetic-2" or "synthetic-5".
         protocol: how much to run of each.
-        folder: where parts are kept.
+        results: the folder of all results.
         losses: which losses.
         labels: only these variants; all by default.
         progress: whether to show bars; by default on a terminal.
@@ -93,5 +93,5 @@ def run_sensitivity(
         domain = make_domain(name, **(knobs | variant.knobs))
         own = dataclasses.replace(protocol, **variant.changes)
         jobs = [Job(name, loss, variant=variant.label) for loss in losses]
-        parts += [run_job(job, domain, own, folder, progress=progress) for job in jobs]
+        parts += [run_job(job, domain, own, results, "sensitivity", progress=progress) for job in jobs]
     return parts

@@ -31,6 +31,11 @@ def add_data(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", type=Path, help="the folder that holds oulad/ and ctn0094/")
 
 
+def add_results(parser: argparse.ArgumentParser) -> None:
+    """Where results go."""
+    parser.add_argument("--out", type=Path, default=Path("results"), help="folder of all results")
+
+
 def add_protocol(parser: argparse.ArgumentParser) -> None:
     """An option for each part of the protocol; the paper's unless --quick."""
     parser.add_argument("--quick", action="store_true", help="2 splits, 1 initialisation, 2 learning rates, 10 epochs")
@@ -77,7 +82,8 @@ def _add_runs(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--loss", nargs="+", default=COMPILED, choices=[*LOSSES, *RECIPES])
     parser.add_argument("--model", nargs="+", default=["linear"], choices=list(MODELS))
     add_data(parser)
-    parser.add_argument("--out", type=Path, default=Path("results/runs"))
+    add_results(parser)
+    parser.add_argument("--study", default="paper", choices=["paper", "curves", "recipe"], help="which the runs are of")
     parser.add_argument("--chunk-size", type=int, help="runs side by side; by default what fits")
     parser.add_argument("--no-checkpoints", action="store_true")
     add_protocol(parser)
@@ -88,7 +94,7 @@ def _add_sensitivity(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--domain", nargs="+", default=list(STUDIED), choices=list(STUDIED))
     parser.add_argument("--loss", nargs="+", default=["nll", "mse", "fast-entropy"], choices=COMPILED)
     parser.add_argument("--variant", nargs="+", help="labels such as discount=0.99; by default all")
-    parser.add_argument("--out", type=Path, default=Path("results/sensitivity"))
+    add_results(parser)
     add_protocol(parser)
 
 
@@ -97,7 +103,7 @@ def _add_recommended(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--domain", nargs="+", required=True, help="names, or files that 'domains' wrote")
     parser.add_argument("--method", nargs="+", default=list(METHODS), choices=METHODS)
     add_data(parser)
-    parser.add_argument("--out", type=Path, default=Path("results/recommended"))
+    add_results(parser)
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--quality-trajectories", type=int, default=RECOMMENDED_CONFIG.quality_trajectories)
 
@@ -116,7 +122,7 @@ def _runs(given: argparse.Namespace) -> None:
             for loss in given.loss:
                 job = Job(name, loss, model)
                 options = {"chunk_size": given.chunk_size, "checkpoints": not given.no_checkpoints}
-                print(run_job(job, domain, protocol, given.out, **options), flush=True)
+                print(run_job(job, domain, protocol, given.out, given.study, **options), flush=True)
 
 
 def _sensitivity(given: argparse.Namespace) -> None:

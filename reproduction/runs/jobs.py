@@ -1,14 +1,13 @@
 """A job: one domain × one loss × one model, all splits, first weights and hyperparameters, as a part of the results.
 
-A part is ``<domain>--<model>--<loss>.csv`` with one row per run, and beside it a page that says what made it; in
-``history/`` validation by epoch, in ``indices/`` what Figure 3 shows. A job whose page is there is finished and is not
-run again; one that was stopped goes on from its last checkpoint.
+A part (``reproduction.parts``) holds a row per run, validation by epoch and, for Figure 3, Whittle indices. A job whose
+part is there is finished and is not run again; one that was stopped goes on from its last checkpoint.
 """
 
 import dataclasses
 import shutil
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +20,12 @@ from armwise.data import Domain, SplitNumbers
 from armwise.errors import InvalidInputError
 from armwise.rmab import default_horizon
 from armwise.training import TrainedRuns, train_many
+from reproduction.parts import find_part, unfinished, write_part
 from reproduction.provenance import provenance
-from reproduction.results import read_page, write_page, write_rows
 from reproduction.runs.calibration import fit_maps
 from reproduction.runs.protocol import Protocol, check_loss, model_maker
 from reproduction.runs.reference import train_step_by_step
-from reproduction.runs.rows import Job, JobScores, history_rows, index_rows, run_rows
+from reproduction.runs.rows import Job, JobScores, history_rows, index_rows, job_sizes, run_rows
 from reproduction.runs.scoring import score
 
 # What the simulations of SIM-DFL may hold on to in all runs side by side, in bytes.
@@ -44,7 +43,8 @@ def run_job(
     job: Job,
     domain: Domain,
     protocol: Protocol,
-    folder: Path,
+    results: Path,
+    study: str = "paper",
     *,
     chunk_size: int | None = None,
     checkpoints: bool = True,
@@ -57,63 +57,67 @@ def run_job(
         job: which domain, loss and model.
         domain: the domain of that name.
         protocol: how much to run.
-        folder: where parts are kept.
+        results: the folder of all results.
+        study: to which of them the part belongs.
         chunk_size: runs side by side; by default what fits.
-        checkpoints: whether to leave checkpoints on the way, in ``folder/unfinished``.
+        checkpoints: whether to leave checkpoints on the way.
         needs: which of the protocol's ``EXTRAS`` a part must have to count as finished.
         progress: whether to show bars; by default on a terminal.
 
     Returns:
-        The part's CSV.
+        The file that holds the part.
     """
-    part = folder / f"{job.name}.csv"
-    if is_finished(part, domain, protocol, needs):
-        return part
-    start, unfinished = time.perf_counter(), folder / "unfinished" / job.name
+    known = find_part(results, study, job.name)
+    if known is not None and is_finished(job.name, known[1], domain, protocol, needs):
+        return known[0]
+    start, stopped = time.perf_counter(), unfinished(results, study) / job.name
     splits = [domain.split_numbers(seed) for seed in range(protocol.num_splits)]
     size = runs_at_once(job, domain) if chunk_size is None else chunk_size
-    trained = _train(job, domain, protocol, splits, size, unfinished if checkpoints else None, progress)
+    trained = _train(job, domain, protocol, splits, size, stopped if checkpoints else None, progress)
     trained_at = time.perf_counter()
     scores = _score(job, trained, domain, protocol, splits, progress)
     seconds = (trained_at - start, time.perf_counter() - trained_at)
-    write_rows(part, run_rows(job, protocol, trained, scores, seconds))
-    write_rows(folder / "history" / part.name, history_rows(job, protocol, trained))
+    tables: dict[str, Sequence[Any]] = {
+        "runs": run_rows(job, protocol, trained, scores, seconds),
+        "validation": history_rows(job, protocol, trained),
+    }
     if protocol.keep_indices:
-        write_rows(folder / "indices" / part.name, index_rows(job, domain, trained, splits[0]))
-    page = provenance(time.perf_counter() - start) | {
+        tables["indices"] = index_rows(job, domain, trained, splits[0])
+    asked = {
         "job": job._asdict(),
         "domain": {"name": domain.name, "note": domain.note, "cohorts": domain.sizes},
         "protocol": _as_json(protocol),
         "runs_at_once": size,
         "data": describe_data(domain),
     }
-    write_page(part.with_suffix(".json"), page)
-    shutil.rmtree(unfinished, ignore_errors=True)
+    page = job.labels() | job_sizes(job, protocol, scores, seconds) | provenance(time.perf_counter() - start)
+    part = write_part(results, study, job.name, page | {"asked": asked}, tables)
+    shutil.rmtree(stopped, ignore_errors=True)
     return part
 
 
-def is_finished(part: Path, domain: Domain, protocol: Protocol, needs: Collection[str] = EXTRAS) -> bool:
-    """Whether the part is there in full; a part of other data or another protocol is refused.
+def is_finished(
+    name: str, known: dict[str, Any], domain: Domain, protocol: Protocol, needs: Collection[str] = EXTRAS
+) -> bool:
+    """Whether a part that was asked for so is there in full; one of other data or another protocol is refused.
 
     A part that lacks an extra which is asked for and needed is not finished. Data are compared up to rounding, since
     they are made anew on every machine.
     """
-    if not part.with_suffix(".json").exists():
-        return False
-    page, asked = read_page(part.with_suffix(".json")), _as_json(protocol)
-    known = _as_json(Protocol()) | page["protocol"]  # what a part does not mention was not there to be chosen
+    asked = _as_json(protocol)
+    before = _as_json(Protocol()) | known["protocol"]  # what a part does not mention was not there to be chosen
     free = _CHANGE_NOTHING + (_QUALITY if protocol.select_by == "loss" else ())
-    same = all(known[name] == value for name, value in asked.items() if name not in free)
-    check_part(part, same, page.get("data"), describe_data(domain))
-    return not any(asked[name] and not page["protocol"][name] for name in needs)
+    same = all(before[name] == value for name, value in asked.items() if name not in free)
+    check_part(name, same, known.get("data"), describe_data(domain))
+    return not any(asked[extra] and not known["protocol"][extra] for extra in needs)
 
 
-def check_part(part: Path, same_protocol: bool, known: dict[str, float] | None, asked: dict[str, float]) -> None:
+def check_part(name: str, same_protocol: bool, known: dict[str, float] | None, asked: dict[str, float]) -> None:
     """Refuse a part of another protocol or other data; data that no one described pass."""
-    numbers = [(asked if known is None else known).get(name, np.nan) for name in asked]
+    numbers = [(asked if known is None else known).get(what, np.nan) for what in asked]
     if not same_protocol or not np.allclose(numbers, list(asked.values()), rtol=1e-3):
         raise InvalidInputError(
-            f"{part} holds results of another protocol or other data. Name another folder, or delete it and its .json."
+            f"The results of {name} are of another protocol or other data. Name another folder, or remove them first."
         )
 
 

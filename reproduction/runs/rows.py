@@ -10,8 +10,8 @@ from armwise.data import Domain, SplitNumbers
 from armwise.training import TrainedRuns
 from armwise.training.engine import cast
 from reproduction.provenance import hardware
-from reproduction.results import HistoryRow, IndexRow, RunRow
 from reproduction.runs.protocol import Protocol, check_loss
+from reproduction.runs.records import HistoryRow, IndexRow, RunRow
 from reproduction.runs.scoring import BothScores, Scores, all_indices
 
 
@@ -57,18 +57,7 @@ def run_rows(
 ) -> list[RunRow]:
     """A row per run; the qualities of those that were not tested are NaN."""
     temperatures = protocol.losses(check_loss(job.loss))[1]
-    shared = {
-        "num_splits": protocol.num_splits,
-        "num_initialisations": protocol.num_initialisations,
-        "num_learning_rates": len(protocol.learning_rates),
-        "num_temperatures": len(temperatures),
-        "num_epochs": protocol.num_epochs,
-        "num_test_cohorts": scores.test.joint.never.shape[1],
-        "num_trajectories": protocol.num_trajectories,
-        "train_seconds": seconds[0],
-        "evaluate_seconds": seconds[1],
-        "hardware": hardware(),
-    }
+    shared = job_sizes(job, protocol, scores, seconds) | {"hardware": hardware()}
     losses = trained.at_best("loss")
     return [
         RunRow(
@@ -86,6 +75,21 @@ def run_rows(
         )
         for run in range(len(trained.best_epoch))
     ]
+
+
+def job_sizes(job: Job, protocol: Protocol, scores: JobScores, seconds: tuple[float, float]) -> dict[str, Any]:
+    """How much a job ran in all, and how long that took."""
+    return {
+        "num_splits": protocol.num_splits,
+        "num_initialisations": protocol.num_initialisations,
+        "num_learning_rates": len(protocol.learning_rates),
+        "num_temperatures": len(protocol.losses(check_loss(job.loss))[1]),
+        "num_epochs": protocol.num_epochs,
+        "num_test_cohorts": scores.test.joint.never.shape[1],
+        "num_trajectories": protocol.num_trajectories,
+        "train_seconds": seconds[0],
+        "evaluate_seconds": seconds[1],
+    }
 
 
 def _quality_columns(kind: str, scores: Scores, row: int | None) -> dict[str, Any]:

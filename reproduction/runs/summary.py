@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from reproduction.results import RunRow, group_by
+from reproduction.runs.records import RunRow, group_by
 
 
 @dataclasses.dataclass(frozen=True)

@@ -26,7 +26,7 @@ def add_commands(commands: Any) -> None:
 
 def _add_deciding(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_deciding)
-    parser.add_argument("--out", type=Path, help="folder of the results; by default results/deciding")
+    parser.add_argument("--out", type=Path, help="folder of all results; by default results")
     parser.add_argument("--seeds", type=int, help="simulated programmes of each world; by default 10")
     parser.add_argument("--quick", action="store_true", help="one small world, to see that it works")
     parser.add_argument("--part", default="1/1", help="which part of the jobs, such as 3/16")
@@ -37,14 +37,14 @@ def _add_deciding(parser: argparse.ArgumentParser) -> None:
 def _deciding(given: argparse.Namespace) -> None:
     from reproduction.studies.deciding import page
 
-    out = given.out or ROOT / "results" / ("quick" if given.quick else "") / "deciding"
+    out = given.out or ROOT / "results" / ("quick" if given.quick else "")
     if given.page:
         page.write_page(out, ROOT / "docs" / "deciding.md")
         return
     size = deciding.QUICK if given.quick else deciding.Size()
     size = size if given.seeds is None else dataclasses.replace(size, num_seeds=given.seeds)
     if given.kind == "fresh":
-        size, out = dataclasses.replace(size, first_seed=deciding.FIRST_FRESH), out / "fresh"
+        size = dataclasses.replace(size, first_seed=deciding.FIRST_FRESH)
     worlds, weeks = (["default"], deciding.WEEKS[:1]) if given.quick else (list(deciding.WORLDS), deciding.WEEKS)
     deciding.run_jobs(out, size, worlds, weeks, given.part, given.kind)
 

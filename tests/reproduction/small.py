@@ -1,8 +1,10 @@
 """A domain, a protocol and rows small enough for tests."""
 
 from armwise.data import synthetic
-from reproduction.results import RunRow
+from reproduction.parts import write_part
+from reproduction.results import JOB, MADE, SIZES
 from reproduction.runs.protocol import Protocol
+from reproduction.runs.records import RunRow, group_by
 
 PROTOCOL = Protocol(2, 2, (1e-2, 1e-3), (1.0, 0.1), num_epochs=3, num_trajectories=4, horizon=5)
 
@@ -22,3 +24,15 @@ def run_row(**changes):
     fields |= dict.fromkeys(("learning_rate", "validation_loss", "validation_quality"), 0.25)
     fields |= dict.fromkeys(("train_seconds", "evaluate_seconds"), 2.0)
     return RunRow(**(fields | changes))
+
+
+def write_runs(results, study, rows, **tables):
+    """Rows of runs as parts of a study."""
+    for number, own in enumerate(group_by(rows, *JOB, *SIZES).values()):
+        page = {name: getattr(own[0], name) for name in (*JOB, *SIZES)}
+        write(results, study, f"part {number}", page, {"runs": own, **tables})
+
+
+def write(results, study, name, page, tables):
+    made = dict.fromkeys(MADE, "") | {"wall_seconds": 1.0, "asked": {}}
+    return write_part(results, study, name, made | page, tables)

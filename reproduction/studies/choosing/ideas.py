@@ -7,8 +7,9 @@ programme would, and what it chose is compared with what the recipe chose, on th
 from collections.abc import Sequence
 from pathlib import Path
 
-from reproduction.results import RunRow, group_by, read_folder
+from reproduction.results import read_rows
 from reproduction.runs.protocol import RECIPES
+from reproduction.runs.records import RunRow, group_by
 from reproduction.studies.choosing.recipe import Comparison, choose_by_quality, compare_runs, recipe_runs, signed
 
 
@@ -37,7 +38,7 @@ IDEAS: dict[str, tuple[str, ...]] = {
 def compare_ideas(results: Path) -> dict[tuple[str, str], Comparison]:
     """What each idea came to on each domain, against what the recipe chose there."""
     found = {}
-    for (domain,), rows in group_by(read_folder(results / "recipe", RunRow), "domain").items():
+    for (domain,), rows in group_by(read_rows(results, "recipe", "runs", RunRow), "domain").items():
         recipe = recipe_runs(rows)
         for idea, names in IDEAS.items():
             own = [run for run in rows if run.loss in names]

@@ -12,8 +12,9 @@ import numpy as np
 from scipy.special import stdtrit
 
 from armwise.training.recipe import TEMPERATURE
-from reproduction.results import RunRow, group_by, read_folder
+from reproduction.results import read_rows
 from reproduction.runs.protocol import LOSSES, check_loss
+from reproduction.runs.records import RunRow, group_by
 from reproduction.runs.summary import paired_difference, select, standard_error
 
 RECIPE = ("price", "price+1mse", "price+3mse", "price+10mse", "price+30mse")
@@ -71,7 +72,7 @@ def choose_by_quality(rows: Sequence[RunRow]) -> list[RunRow]:
 
 def compare(results: Path) -> list[Comparison]:
     """The recipe beside the best single loss, one line per domain that has both."""
-    paper, study = (read_folder(results / name, RunRow) for name in ("runs", "recipe"))
+    paper, study = (read_rows(results, name, "runs", RunRow) for name in ("paper", "recipe"))
     lines = []
     for (domain,), rows in group_by(study, "domain").items():
         own = recipe_runs(rows)
@@ -113,8 +114,8 @@ def comparison_table(results: Path) -> str:
 def calls_table(results: Path) -> str:
     """What each loss gains where validation quality chooses for it instead of validation loss, as Markdown."""
     paper, study = (
-        group_by([run for run in read_folder(results / name, RunRow) if run.model == "linear"], "domain", "loss")
-        for name in ("runs", "recipe")
+        group_by([run for run in read_rows(results, name, "runs", RunRow) if run.model == "linear"], "domain", "loss")
+        for name in ("paper", "recipe")
     )
     domains = sorted({domain for domain, _ in study})
     lines = ["| loss | " + " | ".join(domains) + " |", "|---|" + "--:|" * len(domains)]
@@ -126,7 +127,7 @@ def calls_table(results: Path) -> str:
 
 def candidates_table(results: Path) -> str:
     """Every candidate of the study, its settings and epochs chosen by validation quality, as Markdown."""
-    rows = read_folder(results / "recipe", RunRow)
+    rows = read_rows(results, "recipe", "runs", RunRow)
     domains = sorted({run.domain for run in rows})
     cells = {
         (domain, loss): choose_by_quality(runs) for (domain, loss), runs in group_by(rows, "domain", "loss").items()

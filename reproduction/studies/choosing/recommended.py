@@ -24,13 +24,11 @@ from armwise.models import average_models
 from armwise.rmab.checks import check_count
 from armwise.training import RECOMMENDED_CONFIG, Recommended, TrainConfig, train_recommended
 from armwise.training.recipe import ACCURACY_WEIGHTS, LEARNING_RATES, runs_by_setting, train_averaged
+from reproduction.parts import find_part, unfinished, write_part
 from reproduction.provenance import hardware, provenance
-from reproduction.results import RunRow, group_by, read_folder, read_page, write_page, write_rows
 from reproduction.runs.jobs import check_part, describe_data
-from reproduction.runs.protocol import LOSSES, model_maker
+from reproduction.runs.protocol import model_maker
 from reproduction.runs.scoring import score
-from reproduction.runs.summary import standard_error
-from reproduction.studies.choosing.recipe import Difference, best_single, in_words
 
 METHODS = ("recommended", "mse")
 MEMBERS = (1, 3, 5)
@@ -56,7 +54,7 @@ class RecommendedRow:
 def run_recommended(
     name: str,
     domain: Domain,
-    folder: Path,
+    results: Path,
     *,
     methods: Sequence[str] = METHODS,
     num_splits: int = 10,
@@ -67,12 +65,12 @@ def run_recommended(
     """Train by the recipe on every split of a domain, and test the averages of the first 1, 3 and 5 models.
 
     Settings that the recipe does not take are tested too, to see what its choice costs.
-    A method that is in the folder already is left as it is; interrupted, it goes on from ``folder/unfinished``.
+    A method that is in the folder already is left as it is; interrupted, it goes on where it was.
 
     Args:
         name: of the domain.
         domain: its cohorts.
-        folder: where results go, one CSV for each method.
+        results: the folder of all results; a part for each method.
         methods: "recommended", or "mse" alone.
         num_splits: of the domain.
         num_trajectories: simulated runs of each test cohort.
@@ -80,15 +78,14 @@ def run_recommended(
         progress: whether to show bars; by default on a terminal.
 
     Returns:
-        The CSV of each method.
+        The file that holds each method's part.
     """
     parts = []
     check_count("num_splits", num_splits, minimum=1)
     for method in methods:
         if method not in METHODS:
             raise InvalidInputError(f"method must be one of {', '.join(METHODS)}, not {method!r}.")
-        part = folder / f"{name}--{method}.csv"
-        parts.append(part)
+        part = f"{name}--{method}"
         asked = {
             "num_splits": num_splits,
             "num_trajectories": num_trajectories,
@@ -97,28 +94,28 @@ def run_recommended(
             "config": dataclasses.asdict(config),
             "data": describe_data(domain),
         }
-        if _is_finished(part, asked):
+        known = find_part(results, "recommended", part)
+        if known is not None:
+            _check(part, known[1], asked)
+            parts.append(known[0])
             continue
-        start, unfinished = time.perf_counter(), folder / "unfinished" / part.stem
+        start, stopped = time.perf_counter(), unfinished(results, "recommended") / part
         outer = [domain.split_numbers(seed) for seed in range(num_splits)]
         trained = [
-            _train(method, domain, outer[seed], seed, config, unfinished / str(seed), progress)
+            _train(method, domain, outer[seed], seed, config, stopped / str(seed), progress)
             for seed in range(num_splits)
         ]
-        write_rows(part, _test(name, method, domain, outer, trained, num_trajectories, progress))
-        write_page(part.with_suffix(".json"), provenance(time.perf_counter() - start) | asked)
-        shutil.rmtree(unfinished, ignore_errors=True)
+        rows = _test(name, method, domain, outer, trained, num_trajectories, progress)
+        page = {"domain": name, "method": method} | provenance(time.perf_counter() - start)
+        parts.append(write_part(results, "recommended", part, page | {"asked": asked}, {"averages": rows}))
+        shutil.rmtree(stopped, ignore_errors=True)
     return parts
 
 
-def _is_finished(part: Path, asked: dict[str, Any]) -> bool:
-    """Whether the part is there; one of other data or another protocol is refused."""
-    if not part.with_suffix(".json").exists():
-        return False
-    page = read_page(part.with_suffix(".json"))
-    known = asked | page | {"config": dataclasses.asdict(TrainConfig()) | page["config"]}
-    check_part(part, all(known[name] == asked[name] for name in asked if name != "data"), page["data"], asked["data"])
-    return True
+def _check(part: str, known: dict[str, Any], asked: dict[str, Any]) -> None:
+    """Refuse a part of other data or another protocol."""
+    before = asked | known | {"config": dataclasses.asdict(TrainConfig()) | known["config"]}
+    check_part(part, all(before[name] == asked[name] for name in asked if name != "data"), known["data"], asked["data"])
 
 
 def inner_splits(outer: SplitNumbers, seed: int, number: int = max(MEMBERS)) -> list[SplitNumbers]:
@@ -191,93 +188,3 @@ def _test(
         dataclasses.replace(row, joint_quality=float(joint), decomposed_quality=float(decomposed))
         for row, joint, decomposed in zip(rows, *qualities, strict=True)
     ]
-
-
-@dataclasses.dataclass(frozen=True)
-class Judged(Difference):
-    """The recipe's average of the most models beside the best single loss, on the splits where the recipe was run."""
-
-    best: str
-    best_quality: float
-    by_members: dict[int, float]  # joint quality of the average of so many models
-    bold_quality: float  # of the setting of the highest validation quality, cautious or not, averaged likewise
-    accuracy_quality: float  # of the squared error, averaged likewise; NaN where it was not run
-    accuracy: Difference  # of the recipe to it
-
-
-def judge_recommended(results: Path) -> list[Judged]:
-    """The recipe beside the best single loss, one line per domain that has both.
-
-    The best is taken by its test quality, which no one would know in practice: the comparison is the hardest one.
-    """
-    paper, tested = read_folder(results / "runs", RunRow), read_folder(results / "recommended", RecommendedRow)
-    rows = [row for row in tested if row.chosen]
-    lines = []
-    for (domain, method), own in group_by(rows, "domain", "method").items():
-        if method != "recommended":
-            continue
-        by_members = {size: _by_split(list(few)) for (size,), few in group_by(own, "num_members").items()}
-        splits = by_members[max(MEMBERS)]
-        best = best_single(paper, domain, {(split, 0) for split in splits})
-        if not best:
-            continue
-        single = _by_split([run for run in best if run.split in splits])
-        averages = [row for row in tested if row.domain == domain and row.num_members == max(MEMBERS)]
-        plain = _by_split([row for row in averages if row.method == "mse" and row.chosen and row.split in splits])
-        bold = group_by([row for row in averages if row.method == "recommended"], "split").values()
-        lines.append(
-            Judged(
-                **dataclasses.asdict(_difference(domain, splits, single)),
-                best=best[0].loss,
-                best_quality=_mean(single),
-                by_members={size: _mean(by_members.get(size, {})) for size in MEMBERS},
-                bold_quality=_mean(_by_split([max(own, key=lambda row: row.validation_quality) for own in bold])),
-                accuracy_quality=_mean(plain),
-                accuracy=_difference(domain, splits, plain),
-            )
-        )
-    return sorted(lines, key=lambda line: line.domain)
-
-
-def recommended_table(results: Path) -> str:
-    """The comparison as Markdown."""
-    sizes = " | ".join(f"{size} model{'s' * (size > 1)}" for size in MEMBERS)
-    lines = [
-        f"| domain | splits | best single loss | joint | the recipe: {sizes} | difference, 95 % interval | | "
-        f"{max(MEMBERS)} models without caution | MSE: {max(MEMBERS)} models | the recipe less MSE |",
-        "|---|--:|---|--:|" + "--:|" * len(MEMBERS) + "--:|---|--:|--:|--:|",
-    ]
-    for line in judge_recommended(results):
-        plain = "– | –"
-        if line.accuracy.num_splits:
-            plain = f"{line.accuracy_quality:.3f} | {line.accuracy.difference:+.4f} ± {line.accuracy.error:.4f}"
-        averages = " | ".join(f"{line.by_members[size]:.3f}" for size in MEMBERS)
-        lines.append(
-            f"| {line.domain} | {line.num_splits} | {LOSSES[line.best].label} | {line.best_quality:.3f} | {averages} | "
-            f"{line.interval} | {line.verdict} | {line.bold_quality:.3f} | {plain} |"
-        )
-    return "\n".join(lines) + "\n"
-
-
-def verdict(results: Path) -> str:
-    """What the comparison comes to, in words."""
-    return in_words([line for line in judge_recommended(results) if line.num_splits > 1])
-
-
-def _difference(domain: str, ours: dict[int, float], theirs: dict[int, float]) -> Difference:
-    """Paired by the splits that both have."""
-    differences = [ours[split] - theirs[split] for split in ours if split in theirs]
-    mean = float(np.mean(differences)) if differences else float("nan")
-    return Difference(domain, mean, standard_error(differences), len(differences))
-
-
-def _mean(by_split: dict[int, float]) -> float:
-    return float(np.mean(list(by_split.values()))) if by_split else float("nan")
-
-
-def _by_split(rows: Sequence[RunRow] | Sequence[RecommendedRow]) -> dict[int, float]:
-    """The mean joint quality on each split."""
-    values: dict[int, list[float]] = {}
-    for row in rows:
-        values.setdefault(row.split, []).append(row.joint_quality)
-    return {split: float(np.mean(each)) for split, each in sorted(values.items())}

@@ -5,9 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from armwise.evaluation.simple_rules import RULES_OF_THUMB
 from armwise.writing import write_file
+from reproduction.results import rows_of
 from reproduction.studies.deciding.cells import Cell, Key, gather, lead_over_rules, places_of, standard_error
 from reproduction.studies.deciding.fresh import fresh_section
 from reproduction.studies.deciding.study import (
@@ -17,12 +19,12 @@ from reproduction.studies.deciding.study import (
     PERMUTED,
     POSTERIOR,
     RECOMMENDED,
+    STUDY,
     TRUE_INDEX,
     WEEKS,
     WORLDS,
     Row,
     Size,
-    read_rows,
 )
 
 OTHERS = ("random", "best rule")
@@ -42,7 +44,7 @@ INTRO = """# Ways to decide whom to call
 
 This page compares ways to choose whom to call, on simulated programmes whose truth is known: rules of thumb, each
 person's posterior chain, and models trained by each loss in armwise. No person in it is real. It is written from
-`results/deciding/summary.csv`; a test checks that it says what the results say.
+`results/deciding.parquet`; a test checks that it says what the results say.
 """
 TRUTHS = """## Two truths
 
@@ -79,8 +81,8 @@ estimated chain; judged by estimates it is 1 by definition.
 """
 COMMAND = """## Run it again
 
-    python -m reproduction deciding          # 18 jobs; what is in results/deciding/parts is not computed again
-    python -m reproduction deciding --page   # this page, from results/deciding/summary.csv
+    python -m reproduction deciding          # 18 jobs; what is in results/ is not computed again
+    python -m reproduction deciding --page   # this page, from results/deciding.parquet
 
 `--part 3/16` computes a sixteenth of the jobs, for several processes; `--quick` is one small job. `--kind sim-dfl` and
 `--kind posterior` compute SIM-DFL and the posteriors alone and add them; `--kind fresh` computes the fresh programmes.
@@ -95,10 +97,15 @@ def write_page(results: Path, page: Path) -> None:
     write_file(page, page_text(*read_results(results)))
 
 
-def read_results(folder: Path) -> tuple[list[Row], list[Row]]:
+def read_results(results: Path) -> tuple[list[Row], list[Row]]:
     """The rows of the study, and those of fresh programmes, if there are any."""
-    fresh = folder / "fresh" / "summary.csv"
-    return read_rows(folder / "summary.csv"), read_rows(fresh) if fresh.exists() else []
+    rows = rows_of(results, STUDY, "ways")
+    order = {"world": list(WORLDS), "kind": ["posterior", "sim-dfl", "losses", "fresh"]}
+    places = [pl.col(name).replace_strict(each, range(len(each))) for name, each in order.items()]
+    rows = rows.sort(places[0], "weeks", places[1], "seed", maintain_order=True)
+    is_fresh = pl.col("kind") == "fresh"
+    study, fresh = (rows.filter(each).select(Row._fields) for each in (~is_fresh, is_fresh))
+    return [Row(*row) for row in study.rows()], [Row(*row) for row in fresh.rows()]
 
 
 def page_text(rows: list[Row], fresh: Sequence[Row] = ()) -> str:

@@ -5,11 +5,9 @@ by side, and judges every way to choose on the test cohorts of each. All jobs ha
 once. Needs jax, equinox, optax and numpy.
 """
 
-import csv
-import io
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -39,9 +37,11 @@ from armwise.rmab import Problem, passive_returns, whittle_indices
 from armwise.rmab.choices import Schedule
 from armwise.training import RECOMMENDED_CONFIG, TrainConfig, TrainedRuns, recommended_loss, train_many
 from armwise.training.recipe import ACCURACY_WEIGHTS, LEARNING_RATES, choose_cautiously
-from armwise.writing import write_file
+from reproduction.parts import find_part, write_part
+from reproduction.provenance import provenance
 from reproduction.studies.deciding.exact_posterior import exact_chains, sample_population
 
+STUDY = "deciding"
 Transitions = Float[Array, "cohorts arms states actions states"]
 Way = Float[Array, "cohorts arms states"] | Schedule
 
@@ -120,19 +120,18 @@ class People(NamedTuple):
     splits: list[SplitNumbers]  # one per programme
 
 
-def run_jobs(out: Path, size: Size, worlds: Sequence[str], weeks: Sequence[int], part: str, kind: str) -> None:
-    """Compute the jobs of a part that are not in the folder yet, one file each; each of ``KINDS`` has files apart."""
+def run_jobs(results: Path, size: Size, worlds: Sequence[str], weeks: Sequence[int], part: str, kind: str) -> None:
+    """Compute the jobs of a part that are not among the results yet; each of ``KINDS`` has jobs of its own."""
     number, parts = check_part(part)
     jobs = [(world, week) for world in worlds for week in weeks]
     for world, week in jobs[number - 1 :: parts]:
-        name = f"{world.replace(' ', '-').replace('%', 'percent')}-{week}{'' if kind == 'losses' else f'-{kind}'}"
-        path = out / "parts" / f"{name}.csv"
-        if path.exists():
+        name = f"{world.replace(' ', '-').replace('%', 'percent')}-{week}-{kind}"
+        if find_part(results, STUDY, name) is not None:
             continue
         start = time.perf_counter()
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, as_csv(run_job(world, week, size, kind)))
-        collect(out)
+        rows = [rounded(row) for row in run_job(world, week, size, kind)]
+        page = {"world": world, "weeks": week, "kind": kind, "asked": asdict(size)}
+        write_part(results, STUDY, name, page | provenance(time.perf_counter() - start), {"ways": rows})
         print(f"{world}, {week} weeks: {time.perf_counter() - start:.0f} s", flush=True)
 
 
@@ -144,31 +143,9 @@ def check_part(part: str) -> tuple[int, int]:
     return int(words[0]), int(words[1])
 
 
-def collect(out: Path) -> list[Row]:
-    """All rows of all parts, written to one file."""
-    rows = [row for path in sorted((out / "parts").glob("*.csv")) for row in read_rows(path)]
-    order = list(WORLDS)
-    rows.sort(key=lambda row: (order.index(row.world), row.weeks, row.seed))
-    write_file(out / "summary.csv", as_csv(rows))
-    return rows
-
-
-def as_csv(rows: Sequence[Row]) -> str:
-    """Rows as text; four digits are more than the simulation knows."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(Row._fields)
-    writer.writerows([*row[:-2], f"{row.quality:.4f}", f"{row.gain:.4f}"] for row in rows)
-    return text.getvalue()
-
-
-def read_rows(path: Path) -> list[Row]:
-    """The rows of a file."""
-    with path.open(newline="") as lines:
-        kinds = Row.__annotations__.values()
-        return [
-            Row(*(kind(word) for kind, word in zip(kinds, row, strict=True))) for row in list(csv.reader(lines))[1:]
-        ]
+def rounded(row: Row) -> Row:
+    """Four digits are more than the simulation knows."""
+    return row._replace(quality=round(row.quality, 4), gain=round(row.gain, 4))
 
 
 def run_job(world: str, weeks: int, size: Size, kind: str = "losses") -> list[Row]:

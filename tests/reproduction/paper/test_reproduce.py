@@ -1,6 +1,7 @@
 """Every table and figure from a tiny set-up, what is printed beside what, and the page that is written from results."""
 
 import dataclasses
+import json
 import shutil
 import subprocess
 import sys
@@ -9,15 +10,17 @@ from pathlib import Path
 import pytest
 
 from armwise.errors import ExitCode, InvalidInputError
+from reproduction import results
 from reproduction.__main__ import main, make_parser
-from reproduction.paper import claims, commands, figures, reproduce, tables
+from reproduction.paper import claims, figures, reproduce, tables
 from reproduction.paper import printed as paper
 from reproduction.paper.columns import duration
 from reproduction.paper.page import NOT_RUN, PICTURES, SECTIONS, with_results
 from reproduction.paper.reproduce import Setup
 from reproduction.paper.sensitivity import run_sensitivity, variants
 from reproduction.paper.times import TimeRow
-from reproduction.results import HistoryRow, read_page, read_rows, write_rows
+from reproduction.parts import read_part
+from reproduction.results import parts_of
 from reproduction.runs.commands import protocol_of
 from reproduction.runs.domains import load_domain, save_domain
 from reproduction.runs.protocol import LOSSES, PAPER_PROTOCOL, Protocol
@@ -76,10 +79,11 @@ def test_only_missing_times_are_measured(setup, reproduced, monkeypatch):
         return [TimeRow(name, loss, 1.0, 1.0, 1.0, 1, 1, 1, 1, "test") for loss in losses]
 
     monkeypatch.setattr(reproduce, "epoch_times", epoch_times)
-    before = (setup.folder / "times.csv").read_bytes()
+    part = setup.folder / "unfinished" / "times" / "epochs.json"
+    before = part.read_bytes()
     reproduce.figure2a(dataclasses.replace(setup, losses=("mse", "nll")))
     assert measured == [("mmitra_like", ["nll"]), ("synthetic-5", ["nll"])]
-    (setup.folder / "times.csv").write_bytes(before)
+    part.write_bytes(before)
 
 
 def test_an_unknown_name_is_refused(setup):
@@ -192,7 +196,7 @@ SPEEDS = {"fast-entropy": 0.01, "sim-1000": 1.0}
 
 
 def test_the_top_share_of_indices_by_hand():
-    from reproduction.results import IndexRow
+    from reproduction.runs.records import IndexRow
 
     rows = [IndexRow("d", "", "linear", "mse", 0, arm, 0, 1, float(arm), float(10 * arm)) for arm in range(4)]
     cut, there, overall = figures.top_share(rows)
@@ -239,14 +243,14 @@ def test_the_command_runs_a_saved_domain_without_the_packages_that_read_data(tmp
     command += ["--quick", "--epochs", "1", "--loss", "mse", "--trajectories", "2", "--out", str(tmp_path / "out")]
     done = subprocess.run(command, env={"PYTHONPATH": str(tmp_path / "stubs"), "PATH": ""}, capture_output=True)
     assert done.returncode == 0, done.stderr.decode()
-    assert (tmp_path / "out" / "tiny--linear--mse.csv").exists()
+    assert (tmp_path / "out" / "unfinished" / "paper" / "tiny--linear--mse.json").exists()
 
 
 def test_the_columns_command_times_every_run(tmp_path, capsys):
     save_domain(tmp_path / "mmitra_like.npz", small_domain())
     command = ["columns", "--domain", str(tmp_path / "mmitra_like.npz"), "--quick", "--epochs", "2"]
-    assert main([*command, "--out", str(tmp_path / "columns-here.json")]) == 0
-    (column,) = read_page(tmp_path / "columns-here.json")["columns"]
+    assert main([*command, "--out", str(tmp_path)]) == 0
+    (column,) = parts_of(tmp_path, "columns")["columns"][0].to_list()
     assert (column["domain"], column["num_runs"], column["num_epochs"]) == ("mmitra_like", 8, 2)
     assert column["compile_seconds"] > 0
     assert column["run_seconds"] > 0
@@ -283,26 +287,39 @@ def test_the_module_reports_mistakes_without_a_traceback(capsys, tmp_path):
 
 
 def test_the_command_line_prints_the_table_beside_the_papers(setup, reproduced, monkeypatch, capsys):
-    monkeypatch.setattr(commands, "make_setup", lambda *_, **__: setup)
+    joined = []
+    monkeypatch.setattr(reproduce, "make_setup", lambda *_, **__: setup)
+    monkeypatch.setattr(results, "join_all", lambda _: joined.append(1))
     assert main(["table1", "--out", str(setup.folder)]) == 0
     told = capsys.readouterr()
     assert "0.59 ± 0.13" in told.out
     assert "Without ctn0094 and oulad" in told.err
+    assert joined
 
 
 def test_nothing_is_reproduced_outside_a_clone(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(commands, "make_setup", lambda *_, **__: pytest.fail("a run began"))
+    monkeypatch.setattr(reproduce, "make_setup", lambda *_, **__: pytest.fail("a run began"))
     assert main(["table1"]) == ExitCode.INVALID_INPUT
     assert "--quick" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []
 
 
 COMMANDS = ["table1", "table2", "figure2a", "figure2b", "figure3", "all", "report", "choosing", "columns", "domains"]
-COMMANDS += ["runs", "sensitivity", "recommended", "deciding", "null-worlds", "off-policy", "next-state", "demo-truth"]
+COMMANDS += [
+    "join",
+    "runs",
+    "sensitivity",
+    "recommended",
+    "deciding",
+    "null-worlds",
+    "off-policy",
+    "next-state",
+    "demo-truth",
+]
 
 
-@pytest.mark.parametrize("command", [*COMMANDS, "choice-by-lot"])
+@pytest.mark.parametrize("command", [*COMMANDS, "demo-truth", "choice-by-lot"])
 def test_every_command_has_help(command, capsys):
     with pytest.raises(SystemExit, match="0"):
         main([command, "--help"])
@@ -324,11 +341,13 @@ def test_a_saved_domain_and_a_made_one_count_as_the_same_data(setup, reproduced,
 
 def test_what_was_run_for_a_figure_alone_fills_in(setup, reproduced, tmp_path, monkeypatch):
     """Only for domains and losses of which the runs kept nothing."""
-    shutil.copytree(setup.folder / "runs", tmp_path / "runs")
-    shutil.copytree(setup.folder / "runs" / "history", tmp_path / "curves" / "history")
-    slow = tmp_path / "runs" / "history" / "mmitra_like--linear--sim-1.csv"
-    rows = read_rows(slow, HistoryRow)
-    write_rows(slow, [dataclasses.replace(row, validation_quality=float("nan")) for row in rows])
+    for study in ("paper", "curves"):
+        shutil.copytree(setup.folder / "unfinished" / "paper", tmp_path / "unfinished" / study)
+    slow = tmp_path / "unfinished" / "paper" / "mmitra_like--linear--sim-1.json"
+    page = read_part(slow)
+    quality = page["tables"]["validation"]["validation_quality"]
+    page["tables"]["validation"]["validation_quality"] = [float("nan")] * len(quality)
+    slow.write_text(json.dumps(page))
     drawn = []
     monkeypatch.setattr(reproduce.figures, "figure_2b", lambda history, *_: drawn.extend(history) or [])
     reproduce.figure2b(dataclasses.replace(setup, folder=tmp_path, only_shows=True))

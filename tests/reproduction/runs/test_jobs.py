@@ -1,7 +1,6 @@
 """A job ends in the same part, whether it is run at once or goes on; a finished one is not run again."""
 
 import dataclasses
-import json
 import os
 import shutil
 import subprocess
@@ -12,9 +11,11 @@ import pytest
 from armwise.errors import InvalidInputError
 from armwise.rmab import whittle_indices
 from reproduction import provenance
-from reproduction.results import HistoryRow, IndexRow, RunRow, read_rows
+from reproduction.parts import find_part, read_part
+from reproduction.results import join_parts, read_rows
 from reproduction.runs import jobs
 from reproduction.runs.jobs import run_job, runs_at_once
+from reproduction.runs.records import HistoryRow, IndexRow, RunRow
 from reproduction.runs.rows import Job
 from tests.reproduction.small import PROTOCOL, small_domain
 
@@ -33,14 +34,18 @@ def finished(domain, tmp_path_factory):
     return folder, protocol, run_job(JOB, domain, protocol, folder)
 
 
-def rows_without_times(part):
-    rows = read_rows(part, RunRow)
+def runs_in(results):
+    return read_rows(results, "paper", "runs", RunRow)
+
+
+def rows_without_times(results):
+    rows = runs_in(results)
     return [dataclasses.replace(row, train_seconds=0.0, evaluate_seconds=0.0, validation_quality=0.0) for row in rows]
 
 
 def test_one_row_per_run(finished):
-    _, protocol, part = finished
-    rows = read_rows(part, RunRow)
+    folder, protocol, _ = finished
+    rows = runs_in(folder)
     assert len(rows) == 2 * 2 * 2 * 2
     assert len({(row.split, row.initialisation, row.learning_rate, row.temperature) for row in rows}) == 16
     for row in rows:
@@ -53,11 +58,11 @@ def test_one_row_per_run(finished):
 
 
 def test_validation_by_epoch_is_beside_it(finished):
-    folder, _, part = finished
-    rows = read_rows(folder / "history" / part.name, HistoryRow)
+    folder, _, _ = finished
+    rows = read_rows(folder, "paper", "validation", HistoryRow)
     assert len(rows) == 2 * 2 * 3
     assert all(row.num_runs == 4 and np.isfinite(row.validation_quality) for row in rows)
-    runs = [run for run in read_rows(part, RunRow) if (run.temperature, run.learning_rate) == (1.0, 1e-2)]
+    runs = [run for run in runs_in(folder) if (run.temperature, run.learning_rate) == (1.0, 1e-2)]
     own = [row for row in rows if (row.temperature, row.learning_rate) == (1.0, 1e-2)]
     # Each run's best epoch is no worse than the epoch that is best on average, and equal to one of them for one run.
     assert np.mean([run.validation_loss for run in runs]) <= min(row.validation_loss for row in own) + 1e-6
@@ -65,8 +70,8 @@ def test_validation_by_epoch_is_beside_it(finished):
 
 
 def test_indices_are_those_of_the_test_cohorts(finished, domain):
-    folder, _, part = finished
-    rows = read_rows(folder / "indices" / part.name, IndexRow)
+    folder, _, _ = finished
+    rows = read_rows(folder, "paper", "indices", IndexRow)
     test = domain.split_numbers(0).test
     assert len(rows) == 3 * 6 * 2
     for row in rows[::7]:
@@ -76,9 +81,9 @@ def test_indices_are_those_of_the_test_cohorts(finished, domain):
 
 
 def test_the_page_says_what_made_it(finished):
-    page = json.loads(finished[2].with_suffix(".json").read_text())
-    assert {"command", "commit", "machine", "wall_seconds", "date", "protocol"} <= page.keys()
-    assert page["protocol"]["learning_rates"] == [1e-2, 1e-3]
+    page = read_part(finished[2])
+    assert {"command", "commit", "machine", "wall_seconds", "date", "asked"} <= page.keys()
+    assert page["asked"]["protocol"]["learning_rates"] == [1e-2, 1e-3]
 
 
 def test_a_finished_part_is_not_run_again(finished, domain, monkeypatch):
@@ -89,13 +94,13 @@ def test_a_finished_part_is_not_run_again(finished, domain, monkeypatch):
 
 
 def test_a_part_without_what_is_needed_is_run_again(domain, tmp_path):
-    part = run_job(Job("synthetic-2", "mse"), domain, PROTOCOL, tmp_path)
+    run_job(Job("synthetic-2", "mse"), domain, PROTOCOL, tmp_path)
     more = dataclasses.replace(PROTOCOL, keep_indices=True)
-    assert not (tmp_path / "indices").exists()
+    assert not read_rows(tmp_path, "paper", "indices", IndexRow)
     run_job(Job("synthetic-2", "mse"), domain, more, tmp_path, needs=())
-    assert not (tmp_path / "indices").exists()
+    assert not read_rows(tmp_path, "paper", "indices", IndexRow)
     run_job(Job("synthetic-2", "mse"), domain, more, tmp_path)
-    assert (tmp_path / "indices" / part.name).exists()
+    assert read_rows(tmp_path, "paper", "indices", IndexRow)
 
 
 @pytest.mark.parametrize("what", ["protocol", "data"])
@@ -117,16 +122,17 @@ def test_a_stopped_job_goes_on_to_the_same_part(finished, domain, tmp_path, monk
         patch.setattr(jobs, "score", lambda *_, **__: (_ for _ in ()).throw(StoppedError))
         with pytest.raises(StoppedError):
             run_job(JOB, domain, PROTOCOL, tmp_path)
-    assert list((tmp_path / "unfinished" / JOB.name).glob("*.npz"))
-    assert not list(tmp_path.glob("*.csv"))
-    part = run_job(JOB, domain, PROTOCOL, tmp_path)
-    assert not (tmp_path / "unfinished" / JOB.name).exists()
-    assert rows_without_times(part) == rows_without_times(finished[2])
+    stopped = tmp_path / "unfinished" / "paper" / JOB.name
+    assert list(stopped.glob("*.npz"))
+    assert find_part(tmp_path, "paper", JOB.name) is None
+    run_job(JOB, domain, PROTOCOL, tmp_path)
+    assert not stopped.exists()
+    assert rows_without_times(tmp_path) == rows_without_times(finished[0])
 
 
 def test_only_runs_that_can_be_selected_are_tested(domain, tmp_path):
-    part = run_job(JOB, domain, dataclasses.replace(PROTOCOL, evaluate="selected"), tmp_path)
-    tested = [not np.isnan(row.joint_quality) for row in read_rows(part, RunRow)]
+    run_job(JOB, domain, dataclasses.replace(PROTOCOL, evaluate="selected"), tmp_path)
+    tested = [not np.isnan(row.joint_quality) for row in runs_in(tmp_path)]
     assert 4 <= sum(tested) < 16
 
 
@@ -135,7 +141,8 @@ def test_what_is_best_by_quality_is_tested_too(domain, tmp_path):
     from reproduction.studies.choosing.recipe import choose_by_quality
 
     changes = {"evaluate": "selected", "quality": "joint", "quality_trajectories": 3}
-    rows = read_rows(run_job(JOB, domain, dataclasses.replace(PROTOCOL, **changes), tmp_path), RunRow)
+    run_job(JOB, domain, dataclasses.replace(PROTOCOL, **changes), tmp_path)
+    rows = runs_in(tmp_path)
     for temperature in (1.0, 0.1):
         chosen = choose_by_quality([row for row in rows if row.temperature == temperature])
         assert len(chosen) == 4
@@ -148,7 +155,8 @@ def test_every_candidate_runs(domain, tmp_path):
     protocol = dataclasses.replace(PROTOCOL, num_initialisations=1, learning_rates=(1e-2,), **changes)
     names = ("nll-then-dec-slow", "price-annealed", "dec-spread", "mse-decay1", "dec-budgets", "price-calibrated")
     for name in names:
-        rows = read_rows(run_job(Job("synthetic-2", name), domain, protocol, tmp_path), RunRow)
+        run_job(Job("synthetic-2", name), domain, protocol, tmp_path)
+        rows = [row for row in runs_in(tmp_path) if row.loss == name]
         assert len(rows) == (2 if name == "mse-decay1" else 4)
         assert all(np.isfinite((row.joint_quality, row.validation_quality)).all() for row in rows)
 
@@ -156,33 +164,44 @@ def test_every_candidate_runs(domain, tmp_path):
 def test_fewer_looks_are_told_by_fewer_rows(domain, tmp_path):
     protocol = dataclasses.replace(PROTOCOL, num_epochs=4, validate_every=2)
     part = run_job(Job("synthetic-2", "mse"), domain, protocol, tmp_path)
-    rows = read_rows(tmp_path / "history" / part.name, HistoryRow)
+    rows = read_rows(tmp_path, "paper", "validation", HistoryRow)
     assert {row.epoch for row in rows} == {2, 4}
     assert not any(np.isnan(row.validation_loss) for row in rows)
-    assert json.loads(part.with_suffix(".json").read_text())["protocol"]["validate_every"] == 2
+    assert read_part(part)["asked"]["protocol"]["validate_every"] == 2
 
 
-def test_a_part_from_before_an_option_counts_as_its_default(finished, domain, tmp_path):
+def test_a_part_from_before_an_option_counts_as_its_default(finished, domain):
     _, protocol, part = finished
-    page = json.loads(part.with_suffix(".json").read_text())
-    del page["protocol"]["validate_every"]
-    (tmp_path / part.with_suffix(".json").name).write_text(json.dumps(page))
-    assert jobs.is_finished(tmp_path / part.name, domain, protocol)
+    asked = read_part(part)["asked"]
+    del asked["protocol"]["validate_every"]
+    assert jobs.is_finished(JOB.name, asked, domain, protocol)
     with pytest.raises(InvalidInputError, match="another protocol"):
-        jobs.is_finished(tmp_path / part.name, domain, dataclasses.replace(protocol, validate_every=3))
+        jobs.is_finished(JOB.name, asked, domain, dataclasses.replace(protocol, validate_every=3))
 
 
-def test_trajectories_count_where_the_epoch_is_chosen_by_them(finished, domain, tmp_path):
+def test_trajectories_count_where_the_epoch_is_chosen_by_them(finished, domain):
     _, protocol, part = finished
+    asked = read_part(part)["asked"]
     more = dataclasses.replace(protocol, quality="joint", quality_trajectories=99)
-    assert jobs.is_finished(part, domain, more, needs=())  # the loss chooses
-    page = json.loads(part.with_suffix(".json").read_text())
-    page["protocol"] |= {"select_by": "quality", "quality": "joint", "quality_trajectories": 20}
-    (tmp_path / part.with_suffix(".json").name).write_text(json.dumps(page))
+    assert jobs.is_finished(JOB.name, asked, domain, more, needs=())  # the loss chooses
+    asked["protocol"] |= {"select_by": "quality", "quality": "joint", "quality_trajectories": 20}
     by_quality = dataclasses.replace(protocol, quality="joint", select_by="quality", quality_trajectories=20)
-    assert jobs.is_finished(tmp_path / part.name, domain, by_quality)
+    assert jobs.is_finished(JOB.name, asked, domain, by_quality)
     with pytest.raises(InvalidInputError, match="another protocol"):
-        jobs.is_finished(tmp_path / part.name, domain, dataclasses.replace(by_quality, quality_trajectories=6))
+        jobs.is_finished(JOB.name, asked, domain, dataclasses.replace(by_quality, quality_trajectories=6))
+
+
+def test_a_joined_part_is_not_run_again_either(finished, domain, tmp_path, monkeypatch):
+    folder, protocol, _ = finished
+    shutil.copytree(folder, tmp_path / "results")
+    before = runs_in(tmp_path / "results")
+    joined = join_parts(tmp_path / "results", "paper")
+    assert runs_in(tmp_path / "results") == before
+    assert not list((tmp_path / "results" / "unfinished").rglob("*.json"))
+    monkeypatch.setattr(jobs, "_train", None)
+    assert run_job(JOB, domain, protocol, tmp_path / "results") == joined
+    with pytest.raises(InvalidInputError, match="another protocol"):
+        run_job(JOB, domain, dataclasses.replace(protocol, num_epochs=4), tmp_path / "results")
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")

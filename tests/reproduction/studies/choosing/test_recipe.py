@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from reproduction.paper.page import with_results
-from reproduction.results import RunRow, write_rows
 from reproduction.runs.protocol import RECIPES
+from reproduction.runs.records import RunRow
 from reproduction.studies.choosing.ideas import IDEAS, ideas_table
 from reproduction.studies.choosing.recipe import (
     RECIPE,
@@ -21,6 +21,7 @@ from reproduction.studies.choosing.recipe import (
     comparison_table,
     in_words,
 )
+from tests.reproduction.small import write_runs
 
 ROOT = Path(__file__).parents[4]
 
@@ -48,11 +49,10 @@ def test_the_recipe_is_compared_with_the_best_single_loss_by_split(tmp_path):
             for split, quality in enumerate(qualities)
         ]
 
-    write_rows(tmp_path / "runs" / "a.csv", runs("mse", (0.5, 0.7)))
-    write_rows(tmp_path / "runs" / "b.csv", runs("nll", (0.4, 0.4)))
-    write_rows(tmp_path / "runs" / "c.csv", runs("sim-100", (0.95,)))  # on one split alone: does not count
-    write_rows(tmp_path / "recipe" / "a.csv", runs("price+3mse", (0.6, 0.72), valid=0.5))
-    write_rows(tmp_path / "recipe" / "b.csv", runs("price", (0.9, 0.9), valid=0.4))
+    alone = runs("sim-100", (0.95,))  # on one split alone: does not count
+    write_runs(tmp_path, "paper", [*runs("mse", (0.5, 0.7)), *runs("nll", (0.4, 0.4)), *alone])
+    study = [*runs("price+3mse", (0.6, 0.72), valid=0.5), *runs("price", (0.9, 0.9), valid=0.4)]
+    write_runs(tmp_path, "recipe", study)
     (line,) = compare(tmp_path)
     assert (line.best, line.chosen) == ("mse", "price+3mse")
     np.testing.assert_allclose((line.best_quality, line.quality, line.difference), (0.6, 0.66, 0.06))
@@ -97,8 +97,8 @@ def test_what_choosing_by_calls_gains(tmp_path):
         ]
 
     rows = [*runs(0.1, 1.0, 0.5, (0.3, 0.4)), *runs(0.01, 2.0, 0.6, (0.5, 0.7))]
-    for folder in ("runs", "recipe"):
-        write_rows(tmp_path / folder / "a.csv", rows)
+    for study in ("paper", "recipe"):
+        write_runs(tmp_path, study, rows)
     assert calls_table(tmp_path).splitlines()[-1] == "| MSE | +0.250 ± 0.050 |"
 
 
@@ -122,10 +122,10 @@ def test_the_ideas_are_said_in_words(tmp_path):
             for split, quality in enumerate(qualities)
         ]
 
-    write_rows(tmp_path / "runs" / "a.csv", runs("mse", (0.5, 0.7, 0.6), 0.0))
+    write_runs(tmp_path, "paper", runs("mse", (0.5, 0.7, 0.6), 0.0))
     recipe = runs("price+3mse", (0.6, 0.801, 0.7), 0.5)
     better, worse = runs("mse-then-dec", (0.7, 0.9, 0.8), 0.5), runs("mse-then-price", (0.9, 0.9, 0.9), 0.4)
-    write_rows(tmp_path / "recipe" / "a.csv", [*recipe, *better, *worse, *runs("dec-budgets", (0.5, 0.7, 0.6), 0.5)])
+    write_runs(tmp_path, "recipe", [*recipe, *better, *worse, *runs("dec-budgets", (0.5, 0.7, 0.6), 0.5)])
     text = ideas_table(tmp_path)
     assert "| accuracy first, decisions then | **+0.100** |" in text
     assert "| several budgets at once | −0.100 (worse) |" in text

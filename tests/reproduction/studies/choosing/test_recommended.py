@@ -12,22 +12,25 @@ from armwise.errors import InvalidInputError
 from armwise.models import average_models
 from armwise.training import RECOMMENDED_CONFIG
 from reproduction.__main__ import main
-from reproduction.results import read_rows, write_rows
+from reproduction.parts import read_part
+from reproduction.results import read_rows
 from reproduction.runs.domains import save_domain
 from reproduction.runs.scoring import score
 from reproduction.studies.choosing import recommended
+from reproduction.studies.choosing.judged import judge_recommended, recommended_table, verdict
 from reproduction.studies.choosing.recommended import (
     MEMBERS,
     RecommendedRow,
     inner_splits,
-    judge_recommended,
-    recommended_table,
     run_recommended,
-    verdict,
 )
-from tests.reproduction.small import run_row, small_domain
+from tests.reproduction.small import run_row, small_domain, write, write_runs
 
 CONFIG = dataclasses.replace(RECOMMENDED_CONFIG, num_epochs=2, quality_trajectories=2)
+
+
+def averages_in(results):
+    return read_rows(results, "recommended", "averages", RecommendedRow)
 
 
 def test_cohorts_are_divided_anew_and_the_test_is_left_alone():
@@ -49,7 +52,7 @@ def test_each_split_is_tested_by_the_averages_of_its_members(tmp_path, monkeypat
     monkeypatch.setattr(recommended, "_train", lambda *arguments: kept.append(train(*arguments)) or kept[-1])
     options = {"methods": [method], "num_splits": 2, "num_trajectories": 50, "config": CONFIG}
     (part,) = run_recommended("small", domain, tmp_path, **options)
-    rows = read_rows(part, RecommendedRow)
+    rows = averages_in(tmp_path)
     assert len(rows) == 2 * len(MEMBERS) * (10 if method == "recommended" else 2)
     rows = [row for row in rows if row.chosen]
     assert [(row.split, row.num_members) for row in rows] == [(split, size) for split in (0, 1) for size in MEMBERS]
@@ -79,12 +82,13 @@ def test_an_interrupted_study_goes_on_to_the_same_rows(tmp_path, monkeypatch):
         patch.setattr(recommended, "_test", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             run_recommended("small", small_domain(), tmp_path, **options)
-    assert len(list((tmp_path / "unfinished" / "small--mse").iterdir())) == 2  # both splits are kept
+    stopped = tmp_path / "unfinished" / "recommended" / "small--mse"
+    assert len(list(stopped.iterdir())) == 2  # both splits are kept
     with monkeypatch.context() as patch:
         patch.setattr("armwise.training.engine.advance_many", lambda *_: pytest.fail("it trained again"))
         (part,) = run_recommended("small", small_domain(), tmp_path, **options)
-    assert part.read_bytes() == whole.read_bytes()
-    assert not (tmp_path / "unfinished" / "small--mse").exists()
+    assert read_part(part)["tables"] == read_part(whole)["tables"]
+    assert not stopped.exists()
 
 
 def test_the_recipe_is_judged_by_split_against_the_best_single_loss(tmp_path):
@@ -100,10 +104,12 @@ def test_the_recipe_is_judged_by_split_against_the_best_single_loss(tmp_path):
         for split, quality in enumerate(pair)
         for size in MEMBERS
     ]
-    write_rows(tmp_path / "runs" / "a.csv", runs)
+    write_runs(tmp_path, "paper", runs)
     bold = {"learning_rate": 0.1, "chosen": 0, "validation_quality": 0.95, "joint_quality": 0.3}
     rows.append(dataclasses.replace(rows[len(MEMBERS) - 1], **bold))  # on the first split; thought better, was not
-    write_rows(tmp_path / "recommended" / "a.csv", rows)
+    for method in ("recommended", "mse"):
+        own = [row for row in rows if row.method == method]
+        write(tmp_path, "recommended", method, {"domain": "synthetic-2", "method": method}, {"averages": own})
     (line,) = judge_recommended(tmp_path)
     assert (line.domain, line.num_splits, line.best) == ("synthetic-2", 2, "mse")
     np.testing.assert_allclose((line.best_quality, line.accuracy_quality, line.bold_quality), (0.65, 0.7, 0.6))
@@ -125,9 +131,9 @@ def test_the_recipe_is_judged_by_split_against_the_best_single_loss(tmp_path):
 def test_a_part_of_another_recipe_is_refused(tmp_path, monkeypatch):
     options = {"methods": ["mse"], "num_splits": 1, "num_trajectories": 5, "config": CONFIG}
     (part,) = run_recommended("small", small_domain(), tmp_path, **options)
-    page = json.loads(part.with_suffix(".json").read_text())
-    del page["config"]["patience"]  # as a part from before there was one
-    part.with_suffix(".json").write_text(json.dumps(page))
+    page = read_part(part)
+    del page["asked"]["config"]["patience"]  # as a part from before there was one
+    part.write_text(json.dumps(page))
     with pytest.raises(InvalidInputError, match="another protocol"):
         run_recommended("small", small_domain(), tmp_path, **options)
     options["config"] = dataclasses.replace(CONFIG, patience=None)
@@ -152,8 +158,8 @@ def test_the_average_leaves_out_what_diverged(tmp_path, monkeypatch):
 
     monkeypatch.setattr(recommended, "_train", spoiled)
     options = {"methods": ["mse"], "num_splits": 1, "num_trajectories": 5, "config": CONFIG}
-    (part,) = run_recommended("small", domain, tmp_path, **options)
-    rows = [row for row in read_rows(part, RecommendedRow) if row.learning_rate == 1e-2]
+    run_recommended("small", domain, tmp_path, **options)
+    rows = [row for row in averages_in(tmp_path) if row.learning_rate == 1e-2]
     assert [row.num_members for row in rows] == [size for size in MEMBERS if size > 1]
     (runs,), own = trained, np.arange(0, 10, 2)[1:3]  # of three members, two are left
     np.testing.assert_allclose(rows[0].validation_quality, runs.at_best("quality")[own].mean(), rtol=1e-6)
@@ -170,5 +176,5 @@ def test_the_command_writes_its_part(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("reproduction.runs.commands.RECOMMENDED_CONFIG", CONFIG)
     options = ["--method", "mse", "--splits", "1", "--quality-trajectories", "2"]
     assert main(["recommended", "--domain", str(tmp_path / "small.npz"), "--out", str(tmp_path), *options]) == 0
-    assert capsys.readouterr().out.strip() == str(tmp_path / "small--mse.csv")
-    assert len(read_rows(tmp_path / "small--mse.csv", RecommendedRow)) == 2 * len(MEMBERS)  # two learning rates
+    assert capsys.readouterr().out.strip() == str(tmp_path / "unfinished" / "recommended" / "small--mse.json")
+    assert len(averages_in(tmp_path)) == 2 * len(MEMBERS)  # two learning rates

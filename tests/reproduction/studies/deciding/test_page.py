@@ -11,6 +11,7 @@ from reproduction.studies import commands
 from reproduction.studies.deciding import cells as deciding_cells
 from reproduction.studies.deciding import page as deciding_page
 from reproduction.studies.deciding import study as deciding
+from tests.reproduction.small import write
 
 ROOT = Path(__file__).parents[4]
 WAYS = [*RULES_OF_THUMB, *deciding.LOSSES, deciding.RECOMMENDED, *deciding_page.KNOWN]
@@ -68,7 +69,7 @@ def test_every_world_and_way_is_described_and_shown():
 
 
 def test_the_page_is_what_the_results_give():
-    rows, fresh = deciding_page.read_results(ROOT / "results" / "deciding")
+    rows, fresh = deciding_page.read_results(ROOT / "results")
     for some, seeds in ((rows, range(10)), (fresh, range(deciding.FIRST_FRESH, deciding.FIRST_FRESH + 10))):
         assert {(row.world, row.weeks, row.seed) for row in some} == {
             (world, weeks, seed) for world in deciding.WORLDS for weeks in deciding.WEEKS for seed in seeds
@@ -98,9 +99,11 @@ def test_fresh_programmes_are_told_apart():
 
 def test_the_command_writes_the_page(tmp_path, monkeypatch):
     monkeypatch.setattr(commands, "ROOT", tmp_path)
-    for folder in ("docs", "results/deciding"):
-        (tmp_path / folder).mkdir(parents=True)
-    rows = [row._replace(quality=round(row.quality, 4)) for row in results(0.3)]
-    (tmp_path / "results" / "deciding" / "summary.csv").write_text(deciding.as_csv(rows))
+    (tmp_path / "docs").mkdir()
+    rows = results(0.3)
+    for world in {row.world for row in rows}:
+        own = [row for row in rows if row.world == world]
+        page = {"world": world, "weeks": 8, "kind": "losses"}
+        write(tmp_path / "results", "deciding", world, page, {"ways": own})
     main(["deciding", "--page"])
     assert (tmp_path / "docs" / "deciding.md").read_text() == deciding_page.page_text(rows)

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import armwise as aw
+from reproduction.results import join_parts
 from reproduction.studies.deciding import study as deciding
+from reproduction.studies.deciding.page import read_results
 
 SMALL = deciding.Size(num_seeds=2, cohorts=(3, 1, 2), cohort_size=10, budget=1, num_epochs=2, num_trajectories=5)
 
@@ -62,15 +64,15 @@ def test_models_never_see_a_test_cohort_and_the_first_division_is_the_splits_own
         np.testing.assert_array_equal(np.sort(np.concatenate(each[:2])), np.arange(8))
 
 
-def test_rows_survive_a_file_and_parts_are_collected(tmp_path):
-    (tmp_path / "parts").mkdir()
+def test_rows_are_read_in_the_order_of_worlds(tmp_path, monkeypatch):
+    monkeypatch.setattr(deciding, "run_job", lambda world, weeks, *_: rows_of(world, weeks))
     worlds = list(deciding.WORLDS)
-    for world in worlds[::-1]:
-        path = tmp_path / "parts" / f"{worlds.index(world)}.csv"
-        path.write_text(deciding.as_csv(rows_of(world, 8)))
-    rows = deciding.collect(tmp_path)
-    assert deciding.read_rows(tmp_path / "summary.csv") == rows
-    assert rows == [row for world in worlds for row in rows_of(world, 8)]
+    for kind in ("losses", "fresh"):
+        deciding.run_jobs(tmp_path, SMALL, worlds[::-1], [8], "1/1", kind)
+    expected = [row for world in worlds for row in rows_of(world, 8)]
+    assert read_results(tmp_path) == (expected, expected)
+    join_parts(tmp_path, "deciding")
+    assert read_results(tmp_path) == (expected, expected)
 
 
 def test_what_is_there_is_not_computed_again_and_parts_share_the_jobs(tmp_path, monkeypatch, capsys):
@@ -85,7 +87,7 @@ def test_what_is_there_is_not_computed_again_and_parts_share_the_jobs(tmp_path, 
     for part in ("1/4", "2/4", "3/4", "4/4", "1/1"):
         deciding.run_jobs(tmp_path, SMALL, worlds, deciding.WEEKS, part, "losses")
     assert sorted(done) == sorted((world, weeks) for world in worlds for weeks in deciding.WEEKS)
-    assert len(deciding.read_rows(tmp_path / "summary.csv")) == 18 * 8
+    assert len(read_results(tmp_path)[0]) == 18 * 8
 
 
 @pytest.mark.parametrize("part", ["0/4", "5/4", "3", "a/b", "1/2/3", "-1/2", ""])
