@@ -110,7 +110,7 @@ def read_rows(results: Path, study: str, table: str, kind: type[RowType]) -> lis
 
 def has_parts(results: Path, study: str) -> bool:
     """Whether anything of a study was run."""
-    return (results / f"{study}.parquet").exists() or any(unfinished(results, study).glob("*.json"))
+    return (results / f"{study}.parquet").exists() or has_unjoined(results, study)
 
 
 def join_parts(results: Path, study: str) -> Path:
@@ -123,9 +123,9 @@ def join_parts(results: Path, study: str) -> Path:
     return path
 
 
-def join_all(results: Path) -> list[Path]:
-    """Join the parts of every study that has some."""
-    return [join_parts(results, study) for study in STUDIES if any(unfinished(results, study).glob("*.json"))]
+def has_unjoined(results: Path, study: str) -> bool:
+    """Whether a study has parts that are not joined yet."""
+    return any(unfinished(results, study).glob("*.json"))
 
 
 def write_parquet(frame: pl.DataFrame, path: Path) -> None:

@@ -32,7 +32,7 @@ def add_commands(commands: Any) -> None:
         _add_artefact(commands.add_parser(name, help=what), name)
     for name, page in PAGES.items():
         _add_page(commands.add_parser(name, help=f"write the results into {page}"), page)
-    _add_join(commands.add_parser("join", help="join the parts that runs left into one file for each study"))
+    _add_join(commands.add_parser("join", help="join the parts that runs left into one file per study"))
     _add_columns(commands.add_parser("columns", help="how long Table 1's Fast DEC-DFL columns take on this machine"))
 
 
@@ -51,7 +51,7 @@ def _add_artefact(parser: argparse.ArgumentParser, name: str) -> None:
 
 def _reproduce(given: argparse.Namespace) -> None:
     from reproduction.paper.reproduce import has_results, make_setup, reproduce
-    from reproduction.results import join_all
+    from reproduction.summaries import join_all
 
     shown = not (given.quick or given.rerun or given.out)
     if shown and not has_results(RESULTS):
@@ -92,7 +92,7 @@ def _add_join(parser: argparse.ArgumentParser) -> None:
 
 
 def _join(given: argparse.Namespace) -> None:
-    from reproduction.results import join_all
+    from reproduction.summaries import join_all
 
     for path in join_all(given.results):
         print(path)

@@ -7,7 +7,7 @@ import pytest
 
 from armwise.errors import InvalidInputError
 from reproduction.parts import find_part, read_part
-from reproduction.results import STUDIES, has_parts, join_all, join_parts, made_by, parts_of, read_rows
+from reproduction.results import STUDIES, has_parts, join_parts, made_by, parts_of, read_rows
 from reproduction.runs.records import RunRow, group_by
 from tests.reproduction.small import run_row, write, write_runs
 
@@ -43,12 +43,6 @@ def test_what_was_run_again_takes_the_place_of_what_was_joined(tmp_path):
     join_parts(tmp_path, "paper")
     assert [row.split for row in runs_in(tmp_path)] == [3, 2]
     assert made_by(tmp_path)["name"].to_list() == ["part 0", "part 1"]
-
-
-def test_only_studies_with_parts_are_joined(tmp_path):
-    write_runs(tmp_path, "curves", [run_row()])
-    assert join_all(tmp_path) == [tmp_path / "curves.parquet"]
-    assert join_all(tmp_path) == []
 
 
 def test_other_columns_are_refused_by_name(tmp_path):

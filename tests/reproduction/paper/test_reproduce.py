@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from armwise.errors import ExitCode, InvalidInputError
-from reproduction import results
+from reproduction import summaries
 from reproduction.__main__ import main, make_parser
 from reproduction.paper import claims, figures, reproduce, tables
 from reproduction.paper import printed as paper
@@ -289,7 +289,7 @@ def test_the_module_reports_mistakes_without_a_traceback(capsys, tmp_path):
 def test_the_command_line_prints_the_table_beside_the_papers(setup, reproduced, monkeypatch, capsys):
     joined = []
     monkeypatch.setattr(reproduce, "make_setup", lambda *_, **__: setup)
-    monkeypatch.setattr(results, "join_all", lambda _: joined.append(1))
+    monkeypatch.setattr(summaries, "join_all", lambda _: joined.append(1))
     assert main(["table1", "--out", str(setup.folder)]) == 0
     told = capsys.readouterr()
     assert "0.59 ± 0.13" in told.out
