@@ -11,6 +11,7 @@ from reproduction.paper.times import TimeRow
 from reproduction.runs.domains import DOMAINS
 from reproduction.runs.protocol import LOSSES
 from reproduction.runs.records import RunRow, group_by
+from reproduction.runs.selection import choose
 from reproduction.runs.summary import Summary, paired_difference, select, summarise
 
 OURS = ("fast-entropy", "fast-l2")
@@ -123,12 +124,9 @@ def _speed_claims(times: Sequence[TimeRow]) -> list[Verdict]:
 
 
 def _best(chosen: Chosen, names: Sequence[str]) -> str | None:
-    present = [name for name in names if name in chosen]
-    return max(present, key=lambda name: _mean(chosen[name])) if present else None
-
-
-def _mean(runs: Sequence[RunRow]) -> float:
-    return float(np.mean([run.joint_quality for run in runs]))
+    """The loss of the highest test quality, of those that were run."""
+    best = choose([run for name in names for run in chosen.get(name, [])], "joint_quality", ["loss"])
+    return best[0].loss if best else None
 
 
 def _better(claim: str, one: Sequence[RunRow], other: Sequence[RunRow]) -> Verdict:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from reproduction.runs.records import RunRow, group_by
+from reproduction.runs.selection import choose
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,13 +51,11 @@ def select(rows: Sequence[RunRow], *, shared: bool = True) -> list[RunRow]:
 
     Args:
         rows: all runs of one domain, variant, model and loss.
-        shared: one learning rate and temperature for all, the one of the lowest mean validation loss, as in the
-            paper; or each split and initialisation its own.
+        shared: one learning rate and temperature for all, as in the paper; or each split and initialisation its own.
     """
     if shared:
-        settings = group_by(rows, "learning_rate", "temperature")
-        return min(settings.values(), key=lambda runs: float(np.mean([_loss(run) for run in runs])))
-    return [min(runs, key=_loss) for runs in group_by(rows, "split", "initialisation").values()]
+        return choose(rows)
+    return [choose(runs)[0] for runs in group_by(rows, "split", "initialisation").values()]
 
 
 def summarise(rows: Iterable[RunRow], *, shared: bool = True) -> list[Summary]:
@@ -81,11 +80,6 @@ def paired_difference(one: Sequence[RunRow], other: Sequence[RunRow]) -> tuple[f
 def standard_error(values: Sequence[float]) -> float:
     """Of the mean; NaN for fewer than two values."""
     return float(np.std(values, ddof=1) / len(values) ** 0.5) if len(values) > 1 else float("nan")
-
-
-def _loss(run: RunRow) -> float:
-    """A run that diverged is worse than any other."""
-    return run.validation_loss if np.isfinite(run.validation_loss) else float("inf")
 
 
 def _summary(runs: Sequence[RunRow]) -> Summary:

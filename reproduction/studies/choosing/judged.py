@@ -9,9 +9,12 @@ import numpy as np
 from reproduction.results import read_rows
 from reproduction.runs.protocol import LOSSES
 from reproduction.runs.records import RunRow, group_by
+from reproduction.runs.selection import choose
 from reproduction.runs.summary import standard_error
 from reproduction.studies.choosing.recipe import Difference, best_single, in_words
 from reproduction.studies.choosing.recommended import MEMBERS, RecommendedRow
+
+BOLDLY = ("accuracy_weight", "learning_rate")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,7 +56,9 @@ def judge_recommended(results: Path) -> list[Judged]:
                 best=best[0].loss,
                 best_quality=_mean(single),
                 by_members={size: _mean(by_members.get(size, {})) for size in MEMBERS},
-                bold_quality=_mean(_by_split([max(own, key=lambda row: row.validation_quality) for own in bold])),
+                bold_quality=_mean(
+                    _by_split([row for own in bold for row in choose(own, "validation_quality", BOLDLY)])
+                ),
                 accuracy_quality=_mean(plain),
                 accuracy=_difference(domain, splits, plain),
             )

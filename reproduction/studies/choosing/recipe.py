@@ -15,6 +15,7 @@ from armwise.training.recipe import TEMPERATURE
 from reproduction.results import read_rows
 from reproduction.runs.protocol import LOSSES, check_loss
 from reproduction.runs.records import RunRow, group_by
+from reproduction.runs.selection import choose
 from reproduction.runs.summary import paired_difference, select, standard_error
 
 RECIPE = ("price", "price+1mse", "price+3mse", "price+10mse", "price+30mse")
@@ -66,8 +67,7 @@ class Comparison(Difference):
 
 def choose_by_quality(rows: Sequence[RunRow]) -> list[RunRow]:
     """The runs of the loss, temperature and learning rate whose validation quality is highest on average."""
-    settings = group_by(rows, "loss", "temperature", "learning_rate").values()
-    return max(settings, key=lambda runs: float(np.mean([_quality(run) for run in runs])))
+    return choose(rows, "validation_quality", ["loss", "temperature", "learning_rate"])
 
 
 def compare(results: Path) -> list[Comparison]:
@@ -90,7 +90,7 @@ def best_single(paper: Sequence[RunRow], domain: str, places: Set[tuple[int, int
     jobs = group_by([run for run in paper if run.domain == domain and run.model == "linear"], "loss")
     singles = [select(runs) for (loss,), runs in jobs.items() if loss in SINGLE]
     complete = [runs for runs in singles if places <= {(run.split, run.initialisation) for run in runs}]
-    return max(complete, key=_mean, default=[])
+    return choose([run for runs in complete for run in runs], "joint_quality", ["loss"])
 
 
 def recipe_runs(rows: Sequence[RunRow]) -> list[RunRow]:
@@ -203,8 +203,3 @@ def _cell(runs: Sequence[RunRow] | None) -> str:
 
 def _mean(runs: Sequence[RunRow]) -> float:
     return float(np.mean([run.joint_quality for run in runs]))
-
-
-def _quality(run: RunRow) -> float:
-    """A run that diverged is worse than any other."""
-    return run.validation_quality if np.isfinite(run.validation_quality) else -float("inf")
