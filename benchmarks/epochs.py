@@ -13,11 +13,11 @@ import numpy as np
 
 import armwise as aw
 from armwise.data import Cohorts, Features
-from armwise.experiments.times import compiled_epochs
 from armwise.models import Linear
 from armwise.training import TrainConfig
 from armwise.training.engine import advance_many, make_material
 from armwise.training.run import Run, State, first_state
+from reproduction.paper.times import compiled_epochs
 
 # Training cohorts, arms, states, budget, categorical features, numeric features.
 Shape = tuple[int, int, int, int, int, int]

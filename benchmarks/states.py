@@ -12,10 +12,10 @@ import jax
 import numpy as np
 
 import armwise as aw
-from armwise.experiments.scoring import score
 from armwise.losses.policy_sets import POLICY_SETS
 from benchmarks import stored
 from benchmarks.harness import machine
+from reproduction.runs.scoring import score
 
 COMMAND = "python -m benchmarks.states"
 NUM_ARMS, BUDGET, TEMPERATURE = 100, 10, 0.1

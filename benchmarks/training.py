@@ -11,10 +11,10 @@ from typing import Literal
 
 import armwise as aw
 from armwise.data import Cohorts
-from armwise.experiments.paper import FIGURE_2A
-from armwise.experiments.times import solver_steps
 from benchmarks.epochs import FAST, FULL_ONLY, LOSSES, MSE, SHAPES, TEMPERATURE, cohorts, first_model, one_run, size_of
 from benchmarks.harness import Row, Timing, arguments, measure, measure_in_turn, report
+from reproduction.paper.printed import FIGURE_2A
+from reproduction.paper.times import solver_steps
 
 PORT = "Fast DEC-DFL (entropy), PyTorch port"
 # How the paper's own table, whose columns are in the order of SHAPES, names what these labels begin with.

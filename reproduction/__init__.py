@@ -1,1 +1,1 @@
-"""Studies of armwise that are no part of the product: ``python -m reproduction NAME``."""
+"""The paper's tables and figures, and the studies: ``python -m reproduction NAME``. No part of the product."""

@@ -10,8 +10,6 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-import armwise.experiments.reproduce
-import armwise.planning
 from armwise.cli import app
 from armwise.console import tell, tell_json
 from armwise.errors import ExitCode
@@ -152,15 +150,6 @@ def test_a_programme_that_may_not_be_read_is_not_wrong_usage(tmp_path, monkeypat
     for command in ("check", "fit", "evaluate", "plan", "report"):
         result = run(command, path)
         assert result.exit_code == ExitCode.INVALID_INPUT, (command, result.output)
-
-
-def test_nothing_is_reproduced_outside_a_clone(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(armwise.experiments.reproduce, "make_setup", lambda *_, **__: pytest.fail("a run began"))
-    result = run("reproduce", "table1")
-    assert result.exit_code == ExitCode.INVALID_INPUT
-    assert "--quick" in result.stderr
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_fit_and_evaluate_do_not_name_each_other(tmp_path):

@@ -152,7 +152,6 @@ _PACKAGES = (
     "training",
     "planner",
     "planning",
-    "experiments",
 )
 
 __all__ = [

@@ -19,7 +19,7 @@ from armwise.console import (
     tell,
     tell_json,
 )
-from armwise.errors import ExitCode, InvalidInputError
+from armwise.errors import ExitCode
 
 EPILOG = (
     "Exit codes: 0 all is well; 1 unexpected, please report it; 2 wrong usage; 3 files or settings are wrong; "
@@ -118,40 +118,6 @@ def check(
             print_findings(report)
         say_summary(report, data, programme)
         raise typer.Exit(report.exit_code)
-
-
-@app.command()
-def reproduce(
-    what: Annotated[str, typer.Argument(help="table1, table2, figure2a, figure2b, figure3 or all.", metavar="WHAT")],
-    quick: Annotated[bool, typer.Option("--quick", help="Minutes instead of the paper's full protocol.")] = False,
-    rerun: Annotated[bool, typer.Option("--rerun", help="Run anew what the results here show already.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Folder to run into; results/quick or results/rerun.")] = None,
-    data: Annotated[Path | None, typer.Option(help="Folder that holds oulad/ and ctn0094/ (public data).")] = None,
-) -> None:
-    """Print a table or figure of the paper, run again, beside the paper's own numbers.
-
-    Without options, the results that a clone comes with (results/) are shown at once, with the protocol behind each
-    column; with --quick, --rerun or --out, it is run. Results are kept as tidy CSV, with the
-    command, the commit, the machine and the wall time beside them. A command that was stopped goes on where it was;
-    what is finished is not run again. What comes out: docs/reproduction.md.
-    """
-    with documented_exit():
-        from armwise.experiments.reproduce import has_results, make_setup
-        from armwise.experiments.reproduce import reproduce as run_again
-
-        shown = not (quick or rerun or out)
-        if shown and not has_results(Path("results")):
-            raise InvalidInputError(
-                "There are no results in this folder. Change to a clone of armwise, which has them; or run it "
-                "yourself: with --quick (minutes), --rerun (hours, the paper's protocol), or --out FOLDER."
-            )
-        folder = out or Path("results/quick" if quick else "results" if shown else "results/rerun")
-        setup = make_setup(folder, data, quick=quick, only_shows=shown, say=say)
-        missing = sorted({"oulad", "ctn0094"} - set(setup.domains))
-        if missing and not shown:
-            say(f"Without {' and '.join(missing)}: name the folder that holds them with --data.")
-        tell(run_again(what, setup).replace("\\*", "*"))
-        say(f"Results: {folder}")
 
 
 Kind = Annotated[

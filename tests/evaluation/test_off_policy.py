@@ -9,7 +9,7 @@ import pytest
 import armwise as aw
 from armwise.evaluation.off_policy_estimators import RIDGE, estimate, person_sums
 from armwise.evaluation.off_policy_input import LoggedDecisions, read_decisions
-from reproduction.off_policy_coverage import World, draw_programme, step_shares, true_values
+from reproduction.studies.off_policy.coverage import World, draw_programme, step_shares, true_values
 
 ESTIMATORS = ("inverse_probability", "self_normalised", "doubly_robust")
 

@@ -6,7 +6,7 @@ from armwise.data import simulated_programme
 from armwise.planner import Predictions, promise_gain, run_backtest
 from armwise.planner.past import ARMWISE
 from armwise.rmab import Problem
-from reproduction.null_worlds import true_gain
+from reproduction.studies.null_worlds.study import true_gain
 
 CHAIN = np.broadcast_to(np.array([[0.75, 0.25], [0.25, 0.75]])[:, None], (2, 2, 2))
 

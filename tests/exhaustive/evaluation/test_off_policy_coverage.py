@@ -2,7 +2,7 @@
 
 import pytest
 
-from reproduction.off_policy_coverage import WORLDS, cover
+from reproduction.studies.off_policy.coverage import WORLDS, cover
 
 
 @pytest.mark.parametrize("name", ["calls 20%"])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from reproduction.women_and_men import EFFECT
+from reproduction.studies.null_worlds.women_and_men import EFFECT
 from tests.models.chains.test_women_and_men import NUM_USELESS, average_effects
 
 

@@ -13,8 +13,8 @@ from armwise.data import simulated_programme
 from armwise.planner import promise_gain
 from armwise.planning.demo import CALLS_PER_GROUP, NUM_PEOPLE
 from armwise.planning.sample import sample_programme
-from reproduction import women_and_men
-from reproduction.null_worlds import judge_world, true_gain
+from reproduction.studies.null_worlds import women_and_men
+from reproduction.studies.null_worlds.study import judge_world, true_gain
 
 
 def table(simulated):

@@ -9,7 +9,7 @@ import pytest
 import armwise as aw
 from armwise.evaluation.simple_rules import RULES_OF_THUMB
 from armwise.training.recipe import train_recommended
-from reproduction import deciding
+from reproduction.studies.deciding import study as deciding
 
 SIZE = deciding.Size(num_seeds=2, cohorts=(3, 2, 2), cohort_size=20, budget=1, num_epochs=4, num_trajectories=40)
 

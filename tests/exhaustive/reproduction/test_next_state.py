@@ -3,11 +3,12 @@
 import pytest
 
 from armwise.data import simulated_programme
-from reproduction import next_state, next_state_page
-from reproduction.next_state_data import PROTOCOLS, Protocol, RealHistory, split_people
-from reproduction.tables import read_rows
+from reproduction.markdown import read_rows
+from reproduction.studies.next_state import page as next_state_page
+from reproduction.studies.next_state import study as next_state
+from reproduction.studies.next_state.data import PROTOCOLS, Protocol, RealHistory, split_people
 from tests.data.real_data import real_data
-from tests.reproduction.test_next_state import RESULTS
+from tests.reproduction.studies.next_state.test_study import RESULTS
 
 WAYS = {next_state.ARMWISE, next_state.WITHOUT, *next_state_page.SIMPLER, *next_state_page.BOOSTED}
 
@@ -18,7 +19,7 @@ def test_every_way_predicts_every_case(tmp_path, monkeypatch):
         return RealHistory("simulated", programme.features, programme.trajectories)
 
     protocol = Protocol("none", read, split_people(0.5, 0.5, (4, 9), (10, 15)), 2, "made up.")
-    monkeypatch.setattr("reproduction.next_state_data.PROTOCOLS", [protocol])
+    monkeypatch.setattr("reproduction.studies.next_state.data.PROTOCOLS", [protocol])
     next_state.run(tmp_path, tmp_path / "out")
     rows = {row["way"]: row for row in read_rows(tmp_path / "out" / "summary.csv")}
     assert set(rows) == WAYS

@@ -5,7 +5,7 @@ import pytest
 
 from armwise.data import Features, Trajectories
 from armwise.models.chains import fit_chains
-from reproduction.women_and_men import EFFECT, simulate
+from reproduction.studies.null_worlds.women_and_men import EFFECT, simulate
 
 NUM_USELESS = 6
 

@@ -1,0 +1,1 @@
+"""Studies of armwise beyond the paper: one folder or one module each."""

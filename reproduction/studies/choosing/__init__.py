@@ -1,0 +1,1 @@
+"""Which loss to train by: candidates beside the best single loss, and the recommended recipe."""

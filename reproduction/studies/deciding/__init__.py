@@ -1,0 +1,1 @@
+"""Ways to decide whom to call, on simulated programmes whose truth is known."""

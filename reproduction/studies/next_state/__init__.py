@@ -1,0 +1,1 @@
+"""Ways to predict next week's state, on real histories."""

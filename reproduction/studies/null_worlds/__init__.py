@@ -1,0 +1,1 @@
+"""Worlds in which calls do nothing, hurt or help: what armwise says of them."""

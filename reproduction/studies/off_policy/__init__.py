@@ -1,0 +1,1 @@
+"""What other choices would have achieved, from calls made at random."""
