@@ -20,7 +20,8 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 from armwise.errors import InvalidInputError
-from armwise.evaluation.quality import PerCohort, Transitions, check_cohorts
+from armwise.evaluation.decision_quality import PerCohort, Transitions
+from armwise.evaluation.quality import check_cohorts
 from armwise.losses import DecDFL
 from armwise.mixtures import LinearMixture
 from armwise.rmab import Problem

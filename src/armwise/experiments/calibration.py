@@ -14,7 +14,8 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from armwise.data import Cohorts, Domain
-from armwise.experiments.scoring import all_indices, chunks, predict, runs_at_once, take
+from armwise.evaluation.decision_quality import all_indices
+from armwise.experiments.scoring import chunks, predict, runs_at_once, take
 from armwise.rmab import Problem
 from armwise.training.engine import cast
 

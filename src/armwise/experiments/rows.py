@@ -7,10 +7,11 @@ import numpy as np
 from jaxtyping import Float
 
 from armwise.data import Domain, SplitNumbers
+from armwise.evaluation.decision_quality import all_indices
 from armwise.experiments.protocol import Protocol, check_loss
 from armwise.experiments.provenance import hardware
 from armwise.experiments.results import HistoryRow, IndexRow, RunRow
-from armwise.experiments.scoring import BothScores, Scores, all_indices
+from armwise.experiments.scoring import BothScores, Scores
 from armwise.training import TrainedRuns
 from armwise.training.engine import cast
 
