@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import armwise as aw
+from armwise.evaluation.model_quality import with_problem
 
 STEPS, TRAJECTORIES = 15, 1000
 
@@ -101,7 +102,7 @@ def test_what_is_missing_or_too_much_is_named(domain, model):
     with pytest.raises(aw.InvalidInputError, match=r"problem is missing: pass problem=domain\.problem"):
         aw.evaluate(model, domain.cohorts)
     with pytest.raises(aw.InvalidInputError, match=r"problem must be an armwise\.Problem, not float"):
-        aw.evaluate(model, domain.cohorts, 0.9)
+        with_problem(domain.cohorts, 0.9)  # not evaluate, whose types test-all checks first
     with pytest.raises(aw.InvalidInputError, match="A Domain brings its own problem"):
         aw.evaluate(model, domain, domain.problem)
     splits = aw.Splits(domain.cohorts[:1], domain.cohorts[1:2], domain.cohorts[2:])

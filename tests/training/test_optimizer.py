@@ -12,6 +12,7 @@ import pytest
 import armwise as aw
 from armwise.data import synthetic
 from armwise.training import TrainConfig, train, train_many
+from armwise.training.optimizer import check_optimizer
 
 KEY = jax.random.key(1)
 
@@ -82,7 +83,6 @@ def test_many_runs_take_a_function_of_the_learning_rate(domain):
 @pytest.mark.parametrize(
     ("optimizer", "changes", "message"),
     [
-        ("adam", {}, r"optimizer must be an optax transformation, such as optax\.adam\(1e-2\), .* not 'adam'"),
         (lambda rate: rate, {}, "optimizer must be an optax transformation"),
         (optax.sgd(0.1), {"learning_rate": 0.5}, r"config\.learning_rate = 0\.5 is for the default optimizer"),
         (optax.sgd, {"weight_decay": 0.5}, r"config\.weight_decay = 0\.5 is for the default optimizer"),
@@ -92,6 +92,8 @@ def test_many_runs_take_a_function_of_the_learning_rate(domain):
 def test_what_is_no_optimizer_is_refused(domain, optimizer, changes, message):
     with pytest.raises((aw.InvalidInputError, aw.ConvergenceError), match=message):
         run(domain, optimizer, **changes)
+    with pytest.raises(aw.InvalidInputError, match=r"such as optax\.adam\(1e-2\), .* not 'adam'"):
+        check_optimizer("adam", TrainConfig())
 
 
 def test_the_problem_is_asked_for(domain):

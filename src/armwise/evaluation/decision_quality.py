@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int, UInt32
+from jaxtyping import Array, Float, Int, Num, UInt32
 
 from armwise.losses import DecDFL
 from armwise.mixtures import LinearMixture
@@ -133,7 +133,7 @@ class DecomposedReturns(CohortReturns):
     perfect: Float[Array, " cohorts"]
     loss: DecDFL
 
-    def __init__(self, true_transitions: Transitions, problem: Problem, budgets: Float[Array, " cohorts"]):
+    def __init__(self, true_transitions: Transitions, problem: Problem, budgets: Num[Array, " cohorts"]):
         self.loss = DecDFL(LinearMixture())
 
         def of_truth(pair: tuple[Array, Array]) -> tuple[Any, Array]:

@@ -16,7 +16,6 @@ from armwise.rmab import LongestFirst, Problem, RandomCalls, RoundRobin
 from armwise.rmab.checks import check_count, check_key
 from armwise.rmab.simulate import check_horizon
 
-
 WAYS = ("model", "random", "round robin", "disengaged first", "never", "perfect predictions")
 
 
@@ -42,7 +41,7 @@ class ModelQuality(NamedTuple):
 
 def evaluate(
     model: Callable[[Features], Any],
-    cohorts: Cohorts | Domain,
+    cohorts: Cohorts | Splits | Domain,
     problem: Problem | None = None,
     *,
     key: PRNGKeyArray | None = None,
@@ -110,7 +109,7 @@ def _joint_qualities(
     return {name: quality_of(returns, everyone, returns.of_priorities(everyone, way)) for name, way in ways.items()}
 
 
-def with_problem(cohorts: Any, problem: Problem | None) -> tuple[Any, Problem]:
+def with_problem(cohorts: Any, problem: Any) -> tuple[Any, Problem]:
     """Cohorts and their problem; a Domain stands for all its cohorts and its problem."""
     if isinstance(cohorts, Domain):
         if problem is not None:

@@ -164,8 +164,8 @@ def priority_decision_quality(
         ids: as in ``joint_decision_quality``.
 
     Returns:
-        Mean simulated returns; perfect is the Whittle policy on the true transitions, which it is not always
-        impossible to beat.
+        Mean simulated returns. Perfect is the Whittle policy on the true transitions; this is not an upper bound: other
+        policies can beat it.
 
     Example:
         >>> from armwise import RoundRobin

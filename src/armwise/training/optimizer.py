@@ -60,7 +60,7 @@ def at_rate(optimizer: Optimizer, learning_rate: Rate, share: Rate) -> optax.Gra
     return optax.GradientTransformation(optimizer.init, _scaled(optimizer, share))
 
 
-def _scaled(optimizer: optax.GradientTransformation, share: Rate) -> optax.TransformUpdateFn:
+def _scaled(optimizer: optax.GradientTransformation, share: Rate) -> Callable[..., tuple[PyTree, PyTree]]:
     """The update times a number. ``optax.chain`` would add to the state, which must be the same in every epoch."""
 
     def update(updates: PyTree, state: PyTree, params: PyTree | None = None) -> tuple[PyTree, PyTree]:
