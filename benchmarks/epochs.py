@@ -15,7 +15,8 @@ import armwise as aw
 from armwise.data import Cohorts, Features
 from armwise.models import Linear
 from armwise.training import TrainConfig
-from armwise.training.engine import advance_many, make_material
+from armwise.training.engine import advance_many, prepare_cohorts
+from armwise.training.optimizer import AdamW
 from armwise.training.run import Run, State, first_state
 from reproduction.paper.times import compiled_epochs
 
@@ -77,9 +78,10 @@ def many_runs(data: Cohorts, loss: aw.Loss, num_epochs: int, num_runs: int) -> C
         jax.random.split(jax.random.key(0), num_runs)
     )
     frozen = eqx.partition(first_model(data), eqx.is_inexact_array)[1]
-    material = make_material(data, [loss], frozen, aw.Problem(num_states=states), config)
-    state = jax.vmap(lambda weights: first_state(weights, config))(eqx.filter(models, eqx.is_inexact_array))
+    prepared = prepare_cohorts(data, [loss], frozen, aw.Problem(num_states=states), config)
+    rates, optimizer = jnp.geomspace(1e-5, 1e-2, num_runs), AdamW(config.weight_decay)
+    start = jax.vmap(lambda weights, rate: first_state(weights, rate, config, optimizer))
+    state = start(eqx.filter(models, eqx.is_inexact_array), rates)
     train = jnp.tile(jnp.arange(data.num_cohorts), (num_runs, 1))
-    rates = jnp.geomspace(1e-5, 1e-2, num_runs)
     run = Run(jax.random.split(jax.random.key(1), num_runs), rates, jnp.zeros(num_runs, int), train, train[:, :0])
-    return lambda: advance_many(state, run, material, config, jnp.asarray(num_epochs))
+    return lambda: advance_many(state, run, prepared, config, optimizer, jnp.asarray(num_epochs))

@@ -18,7 +18,8 @@ from armwise.data import Cohorts, Domain
 from armwise.losses import CohortTruth, Loss
 from armwise.rmab import Problem
 from armwise.training import TrainConfig
-from armwise.training.engine import advance_one, cast, make_material, progress_bar
+from armwise.training.engine import advance_one, cast, prepare_cohorts, progress_bar
+from armwise.training.optimizer import AdamW
 from armwise.training.run import Run, State, first_state
 from reproduction.provenance import hardware
 from reproduction.runs.protocol import LossFamily, check_loss, model_maker
@@ -79,11 +80,11 @@ def compiled_epochs(
     """
     config = TrainConfig(num_epochs=most)
     weights, frozen = eqx.partition(cast(model, config.dtype), eqx.is_inexact_array)
-    material = make_material(cohorts, [loss], frozen, problem, config)
+    prepared, optimizer = prepare_cohorts(cohorts, [loss], frozen, problem, config), AdamW(config.weight_decay)
     numbers = jnp.arange(cohorts.num_cohorts)
     run = Run(jax.random.key(1), jnp.float32(RATE), jnp.zeros((), int), numbers, numbers[:0])
-    state = first_state(weights, config)
-    return lambda num_epochs: advance_one(state, run, material, config, jnp.asarray(num_epochs))
+    state = first_state(weights, run.learning_rate, config, optimizer)
+    return lambda num_epochs: advance_one(state, run, prepared, config, optimizer, jnp.asarray(num_epochs))
 
 
 def solver_steps(loss: Loss, cohorts: Cohorts, model: Any, problem: Problem) -> Callable[[int], list[Any]]:

@@ -14,9 +14,10 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from armwise.data import Cohorts, Domain
+from armwise.evaluation.decision_quality import all_indices
 from armwise.rmab import Problem
 from armwise.training.engine import cast
-from reproduction.runs.scoring import all_indices, chunks, predict, runs_at_once, take
+from reproduction.runs.scoring import chunks, predict, runs_at_once, take
 
 # A slope of 0 would make all people in a state the same, and one below turn their order round.
 SMALLEST_SLOPE = 1e-3

@@ -7,12 +7,13 @@ import numpy as np
 from jaxtyping import Float
 
 from armwise.data import Domain, SplitNumbers
+from armwise.evaluation.decision_quality import all_indices
 from armwise.training import TrainedRuns
 from armwise.training.engine import cast
 from reproduction.provenance import hardware
 from reproduction.runs.protocol import Protocol, check_loss
 from reproduction.runs.records import HistoryRow, IndexRow, RunRow
-from reproduction.runs.scoring import BothScores, Scores, all_indices
+from reproduction.runs.scoring import BothScores, Scores
 
 
 class Job(NamedTuple):

@@ -1,26 +1,27 @@
 """What many trained models are worth on the test cohorts of their splits, in bounded memory.
 
-The numbers are those of ``armwise.evaluation``. What no prediction changes is computed once per split instead of once
-per run, all runs of a split meet the same luck, and the indices of many cohorts come from one call, since on an
-accelerator a call has a smallest size.
+The numbers are those of ``armwise.evaluation``, by the same code. All runs of a split meet the same luck.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jaxtyping import Array, Float, Int, Key
 
 from armwise._hardware import on_cpu
 from armwise.data import Cohorts, Domain
-from armwise.evaluation.quality import over_cohorts
-from armwise.losses import CohortTruth, DecDFL
-from armwise.mixtures import LinearMixture
-from armwise.rmab import Problem, passive_returns, simulate, simulate_policy, whittle_indices
+from armwise.evaluation.decision_quality import (
+    DecomposedReturns,
+    JointReturns,
+    SimulatedCohort,
+    all_indices,
+    over_cohorts,
+)
+from armwise.rmab import Problem
 from armwise.rmab.simulate import check_horizon
 from armwise.training.engine import cast, progress_bar
 
@@ -111,7 +112,7 @@ def runs_at_once(num_cohorts: int, cohorts: Cohorts) -> int:
 
 
 class _Test:
-    """The test cohorts of all splits, and the luck of each."""
+    """The test cohorts of all splits, what their truth alone decides, and the luck of each."""
 
     def __init__(self, domain: Domain, tests: Sequence[np.ndarray], num_trajectories: int, steps: int, seed: int):
         self.cohorts, self.problem = cast((domain.cohorts, domain.problem), jnp.dtype("float32"))
@@ -119,7 +120,8 @@ class _Test:
         # Apart from the keys of training, which are folded from the same seed by small numbers.
         root = jax.random.fold_in(jax.random.key(seed), 2**31)
         self.keys = jax.random.split(root, self.numbers.shape)
-        self.num_trajectories, self.steps = num_trajectories, steps
+        arguments = (self.keys.reshape(-1), self.numbers.reshape(-1), self.cohorts, self.problem)
+        self.returns = _prepare(*arguments, num_trajectories, steps)
 
     def runs_at_once(self) -> int:
         """How many runs' predictions fit in memory."""
@@ -130,43 +132,60 @@ class _Test:
     ) -> tuple[Array, Array]:
         """Joint and decomposed returns ``[runs, cohorts]`` of acting on the models' predictions."""
         dynamic, static = eqx.partition(models, eqx.is_array)
-        arguments = (dynamic, maps, self.numbers[split], self.keys[split], self.cohorts, self.problem)
-        return _achieved(*arguments, static, self.num_trajectories, self.steps)
+        places = jnp.arange(self.numbers.size).reshape(self.numbers.shape)
+        numbers = (places[split], self.numbers[split])
+        return _achieved(dynamic, maps, numbers, self.returns, self.cohorts, static)
 
     def joint_bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Never acting and acting on the truth, simulated, ``[splits, cohorts]``."""
-        arguments = (self.numbers, self.keys, self.cohorts, self.problem, self.num_trajectories, self.steps)
-        return _as_numpy(_joint_bounds(*arguments))
+        joint, _ = self.returns
+        never, perfect = (np.asarray(bound).reshape(self.numbers.shape) for bound in (joint.never, joint.perfect))
+        return never, perfect
 
     def decomposed_bounds(self) -> tuple[np.ndarray, np.ndarray]:
         """Never acting and acting on the truth, exactly, ``[splits, cohorts]``."""
-        never, perfect = _as_numpy(_decomposed_bounds(self.cohorts, self.problem))
-        return never[self.numbers], perfect[self.numbers]
+        _, decomposed = self.returns
+        return np.asarray(decomposed.never)[self.numbers], np.asarray(decomposed.perfect)[self.numbers]
 
 
-def _as_numpy(arrays: tuple[Array, Array]) -> tuple[np.ndarray, np.ndarray]:
-    return np.asarray(arrays[0]), np.asarray(arrays[1])
+@eqx.filter_jit
+def _prepare(
+    keys: Key[Array, " tests"],
+    numbers: Int[Array, " tests"],
+    cohorts: Cohorts,
+    problem: Problem,
+    num_trajectories: int,
+    steps: int,
+) -> tuple[JointReturns, DecomposedReturns]:
+    """Joint returns of every test cohort of every split, whose luck differs, and decomposed returns of every cohort."""
+    true, budget, ids = (leaf[numbers] for leaf in (cohorts.true_transitions, cohorts.budget, cohorts.ids))
+    joint = JointReturns(SimulatedCohort(keys, true, budget, ids), problem, num_trajectories, steps)
+    return joint, DecomposedReturns(cohorts.true_transitions, problem, cohorts.budget)
 
 
 @eqx.filter_jit
 def _achieved(
     dynamic: Any,
     maps: Float[Array, "runs states 2"] | None,
-    numbers: Int[Array, "runs cohorts"],
-    keys: Key[Array, "runs cohorts"],
+    numbers: tuple[Int[Array, "runs cohorts"], Int[Array, "runs cohorts"]],
+    returns: tuple[JointReturns, DecomposedReturns],
     cohorts: Cohorts,
-    problem: Problem,
     static: Any,
-    num_trajectories: int,
-    steps: int,
 ) -> tuple[Float[Array, "runs cohorts"], Float[Array, "runs cohorts"]]:
-    predicted = predict(dynamic, numbers, cohorts, static)
-    indices = all_indices(predicted, problem)
+    (joint, decomposed), (places, own) = returns, numbers
+    predicted = predict(dynamic, own, cohorts, static)
+    indices = all_indices(predicted, joint.problem)
     if maps is not None:
         slope, intercept = (maps[:, None, None, :, part] for part in range(2))
         indices = slope * indices + intercept
-    joint = _simulated(keys, indices, numbers, cohorts, problem, num_trajectories, steps)
-    return joint, _decomposed(predicted, numbers, cohorts, problem)
+    called = joint.of_priorities(places.ravel(), _flat(indices)).total
+    mixed = decomposed.of_predictions(own.ravel(), _flat(predicted)).total
+    return called.reshape(own.shape), mixed.reshape(own.shape)
+
+
+def _flat(values: Float[Array, "runs cohorts *rest"]) -> Float[Array, "pairs *rest"]:
+    """Every pair of run and cohort in one axis."""
+    return values.reshape(-1, *values.shape[2:])
 
 
 def predict(
@@ -179,85 +198,3 @@ def predict(
         return over_cohorts(model, jax.tree.map(lambda leaf: leaf[own], cohorts.features), cohorts.num_arms)
 
     return jax.vmap(of_run)(dynamic, numbers)
-
-
-def all_indices(
-    transitions: Float[Array, "*batch arms states actions states"], problem: Problem
-) -> Float[Array, "*batch arms states"]:
-    """The Whittle indices of all arms of all cohorts in one call."""
-    flat = transitions.reshape(-1, *transitions.shape[-3:])
-    return whittle_indices(flat, problem).reshape(transitions.shape[:-2])
-
-
-def _simulated(
-    keys: Key[Array, "runs cohorts"],
-    indices: Float[Array, "runs cohorts arms states"],
-    numbers: Int[Array, "runs cohorts"],
-    cohorts: Cohorts,
-    problem: Problem,
-    num_trajectories: int,
-    steps: int,
-) -> Float[Array, "runs cohorts"]:
-    """The mean return of each cohort under priorities."""
-
-    def of_cohort(pair: tuple[Array, Array, Array]) -> Float[Array, ""]:
-        key, own, number = pair
-        cohort = jax.tree.map(lambda leaf: leaf[number], cohorts)
-        size = (num_trajectories, steps)
-        return jnp.mean(simulate(key, cohort.true_transitions, own, problem, cohort.budget, *size, ids=cohort.ids))
-
-    return _over_pairs(of_cohort, (keys, indices, numbers), cohorts.num_arms, num_trajectories)
-
-
-@eqx.filter_jit
-def _joint_bounds(
-    numbers: Int[Array, "splits cohorts"],
-    keys: Key[Array, "splits cohorts"],
-    cohorts: Cohorts,
-    problem: Problem,
-    num_trajectories: int,
-    steps: int,
-) -> tuple[Float[Array, "splits cohorts"], Float[Array, "splits cohorts"]]:
-    def never(pair: tuple[Array, Array]) -> Float[Array, ""]:
-        key, number = pair
-        true = cohorts.true_transitions[number]
-        no_one, ids = jnp.zeros(true.shape[:2], jnp.int32), cohorts.ids[number]
-        return jnp.mean(simulate_policy(key, true, no_one, problem, num_trajectories, steps, ids=ids)[0])
-
-    indices = all_indices(cohorts.true_transitions, problem)[numbers]
-    perfect = _simulated(keys, indices, numbers, cohorts, problem, num_trajectories, steps)
-    return _over_pairs(never, (keys, numbers), cohorts.num_arms, num_trajectories), perfect
-
-
-def _over_pairs(function: Callable[[Any], Array], pairs: Any, num_arms: int, num_trajectories: int) -> Array:
-    """The function of every pair of run and cohort, as many at once as the machine likes."""
-    shape = pairs[0].shape[:2]
-    flat = jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:]), pairs)
-    return over_cohorts(function, flat, num_arms, num_trajectories).reshape(shape)
-
-
-def _decomposed(
-    predicted: Float[Array, "runs cohorts arms states actions states"],
-    numbers: Int[Array, "runs cohorts"],
-    cohorts: Cohorts,
-    problem: Problem,
-) -> Float[Array, "runs cohorts"]:
-    """The exact return of the mixture that looks best by the predictions, kept to the budget under the truth."""
-    loss = DecDFL(LinearMixture())
-    prepared = lax.map(lambda cohort: loss.prepare(CohortTruth.of(cohort, problem)), cohorts)
-
-    def of_cohort(pair: tuple[Array, Array]) -> Float[Array, ""]:
-        own, number = pair
-        truth = jax.tree.map(lambda leaf: leaf[number], prepared)
-        return jnp.sum(loss.solve(own, truth).mixture * truth.reward_returns)
-
-    # One trajectory: the solver holds a few numbers per arm and policy, no simulated lanes.
-    return _over_pairs(of_cohort, (predicted, numbers), cohorts.num_arms * 2**problem.num_states, 1)
-
-
-@eqx.filter_jit
-def _decomposed_bounds(cohorts: Cohorts, problem: Problem) -> tuple[Float[Array, " cohorts"], Float[Array, " cohorts"]]:
-    numbers = jnp.arange(cohorts.num_cohorts)[None]
-    perfect = _decomposed(cohorts.true_transitions[None], numbers, cohorts, problem)[0]
-    never = lax.map(lambda true: jnp.sum(passive_returns(true, problem)), cohorts.true_transitions)
-    return never, perfect

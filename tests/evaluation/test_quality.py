@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import armwise as aw
-from armwise.evaluation import quality as quality_module
+from armwise.evaluation import decision_quality as quality_module
 from armwise.rmab.rollout import blocks
 from tests.oracles import random_transitions, solved_returns
 

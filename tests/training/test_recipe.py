@@ -20,7 +20,7 @@ def outcome():
     splits = [domain.split_numbers(seed) for seed in range(3)]
     features = domain.cohorts.features
     result = train_recommended(
-        jax.random.key(0), domain.cohorts, lambda key: aw.Linear(key, features, 2), config, splits=splits
+        jax.random.key(0), domain, lambda key: aw.Linear(key, features, 2), config, splits=splits
     )
     return domain, result
 

@@ -77,7 +77,8 @@ def domain():
 def run(domain, folder, loss=None, **changes):
     model = Linear(jax.random.key(0), domain.cohorts.features, 2)
     settings = TrainConfig(num_epochs=6, block_size=2, **changes)
-    return train(jax.random.key(0), domain.split(0), loss or aw.MeanSquaredError(), model, settings, folder=folder)
+    given = {"problem": domain.problem, "folder": folder}
+    return train(jax.random.key(0), domain.split(0), loss or aw.MeanSquaredError(), model, settings, **given)
 
 
 def test_an_interrupted_run_goes_on_from_its_checkpoint(domain, tmp_path, monkeypatch):

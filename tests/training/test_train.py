@@ -122,16 +122,16 @@ def test_a_warm_start_equals_a_plain_loop_of_two_stages(domain, model):
         train(key, splits.train, loss, model, settings, problem=domain.problem)
 
 
-def test_fewer_looks_change_what_is_known_and_not_what_is_learned(domain, model):
+def test_fewer_validations_change_what_is_known_and_not_what_is_learned(domain, model):
     always, seldom = (
         train(jax.random.key(5), domain.split(0), LOSSES["mse"], model, settings, problem=domain.problem)
         for settings in (config(num_epochs=6), config(num_epochs=6, validate_every=3, block_size=1))
     )
     np.testing.assert_allclose(seldom.history.train_loss, always.history.train_loss, rtol=1e-12)
-    looks = np.asarray(always.history.validation_loss)[[2, 5]]
-    np.testing.assert_allclose(np.asarray(seldom.history.validation_loss)[[2, 5]], looks, rtol=1e-12)
+    seen = np.asarray(always.history.validation_loss)[[2, 5]]
+    np.testing.assert_allclose(np.asarray(seldom.history.validation_loss)[[2, 5]], seen, rtol=1e-12)
     assert np.isnan(np.asarray(seldom.history.validation_loss)[[0, 1, 3, 4]]).all()
-    assert seldom.best_epoch == (3, 6)[np.argmin(looks)]
+    assert seldom.best_epoch == (3, 6)[np.argmin(seen)]
 
 
 @pytest.mark.parametrize("block_size", [1, 3])
@@ -216,7 +216,7 @@ def test_single_precision_is_the_default_and_double_a_choice(domain, model):
 @pytest.mark.usefixtures("user_precision")
 def test_double_precision_without_x64_is_refused(domain, model):
     with pytest.raises(aw.InvalidInputError, match="jax_enable_x64"):
-        train(jax.random.key(1), domain.split(0), LOSSES["mse"], model, config())
+        train(jax.random.key(1), domain.split(0), LOSSES["mse"], model, config(), problem=domain.problem)
 
 
 def test_any_equinox_module_will_do(domain):
@@ -227,7 +227,7 @@ def test_any_equinox_module_will_do(domain):
             return jnp.broadcast_to(jax.nn.softmax(self.logits), (features.numeric.shape[0], 2, 2, 2))
 
     settings = config(num_epochs=1000, learning_rate=0.05, batch_size=10)
-    trained = train(jax.random.key(1), domain.cohorts, aw.MeanSquaredError(), Same(jnp.zeros((2, 2, 2))), settings)
+    trained = train(jax.random.key(1), domain, aw.MeanSquaredError(), Same(jnp.zeros((2, 2, 2))), settings)
     mean = jnp.mean(domain.cohorts.true_transitions, axis=(0, 1))  # what minimises the squared error
     np.testing.assert_allclose(jax.nn.softmax(trained.model.logits), mean, atol=1e-9)
 
@@ -248,7 +248,7 @@ def test_training_that_diverges_says_so(model):
     features = Features(numeric=np.full((2, 3, 16), 1e300))
     cohorts = Cohorts(features, np.full((2, 3, 2, 2, 2), 0.5), np.ones((2, 3, 2, 2, 2)), 1)
     with pytest.raises(aw.ConvergenceError, match="diverged at learning rate 1e"):
-        train(jax.random.key(0), cohorts, LOSSES["nll"], model, config(learning_rate=1e300))
+        train(jax.random.key(0), cohorts, LOSSES["nll"], model, config(learning_rate=1e300), problem=aw.Problem())
 
 
 @pytest.mark.parametrize("quality", ["joint", "decomposed"])
@@ -301,17 +301,18 @@ def test_settings_that_cannot_be_are_refused(changes, message):
 
 def test_arguments_that_do_not_fit_are_refused(domain, model):
     key, splits, loss = jax.random.key(0), domain.split(0), LOSSES["mse"]
+    given = {"problem": domain.problem}
     with pytest.raises(aw.InvalidInputError, match="no cohort to train on"):
-        train(key, domain.cohorts[:0], loss, model, config())
+        train(key, domain.cohorts[:0], loss, model, config(), **given)
     with pytest.raises(aw.InvalidInputError, match="measured on validation cohorts"):
-        train(key, splits.train, loss, model, config(quality="decomposed"))
+        train(key, splits.train, loss, model, config(quality="decomposed"), **given)
     with pytest.raises(aw.InvalidInputError, match="hold validation cohorts already"):
-        train(key, splits, loss, model, config(), validation=splits.test)
+        train(key, splits, loss, model, config(), validation=splits.test, **given)
     other = synthetic(0, num_cohorts=2, num_arms=5, width=5)
     with pytest.raises(aw.InvalidInputError, match="the same arms, states and features"):
-        train(key, splits.train, loss, model, config(), validation=other.cohorts)
+        train(key, splits.train, loss, model, config(), validation=other.cohorts, **given)
     with pytest.raises(aw.InvalidInputError, match=r"transitions of shape \[12, 2, 2, 2\]"):
-        train(key, splits, loss, Linear(key, domain.cohorts.features, num_states=3), config())
+        train(key, splits, loss, Linear(key, domain.cohorts.features, num_states=3), config(), **given)
     wide = eqx.tree_at(lambda one: one.true_transitions, splits.train, splits.train.true_transitions * (1 + 9e-6))
     with pytest.raises(aw.InvalidInputError, match=r"true_transitions .* cohort 0, .* discount of 0\.9999"):
         train(key, wide, loss, model, config(), problem=aw.Problem(discount=0.9999))
@@ -319,7 +320,8 @@ def test_arguments_that_do_not_fit_are_refused(domain, model):
 
 def test_progress_goes_to_stderr_and_only_when_asked(domain, model, capfd):
     for progress in (None, False, True):
-        train(jax.random.key(0), domain.split(0), LOSSES["mse"], model, config(), progress=progress)
+        given = {"problem": domain.problem, "progress": progress}
+        train(jax.random.key(0), domain.split(0), LOSSES["mse"], model, config(), **given)
         captured = capfd.readouterr()
         assert captured.out == ""
         assert ("training" in captured.err) == (progress is True)

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from armwise._hardware import on_cpu
 from armwise.data import (
     Cohorts,
     Features,
@@ -272,7 +273,7 @@ def train_all(people: People, losses: dict[str, list[Loss]], size: Size) -> dict
 
 def _train(people: People, losses: list[Loss], splits: list[SplitNumbers], config: TrainConfig) -> TrainedRuns:
     features = people.cohorts.features
-    chunk = None if jax.default_backend() == "cpu" else CHUNK
+    chunk = None if on_cpu() else CHUNK
     return train_many(
         jax.random.key(0),
         people.cohorts,

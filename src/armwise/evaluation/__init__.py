@@ -2,6 +2,7 @@
 
 from armwise.evaluation.bound import fluid_bound
 from armwise.evaluation.effects import CallEffect, CallEffects, call_effects
+from armwise.evaluation.model_quality import ModelQuality, evaluate
 from armwise.evaluation.off_policy import OffPolicyValue, off_policy_value
 from armwise.evaluation.quality import (
     Quality,
@@ -16,10 +17,12 @@ __all__ = [
     "CallEffect",
     "CallEffects",
     "Estimate",
+    "ModelQuality",
     "OffPolicyValue",
     "Quality",
     "call_effects",
     "decomposed_decision_quality",
+    "evaluate",
     "fluid_bound",
     "joint_decision_quality",
     "off_policy_value",

@@ -21,7 +21,8 @@ from jaxtyping import Array, Float
 
 from armwise._validation import ArrayLike, as_float_array, first_offender, is_concrete
 from armwise.errors import InvalidInputError
-from armwise.evaluation.quality import PerCohort, Transitions, check_cohorts
+from armwise.evaluation.decision_quality import PerCohort, Transitions
+from armwise.evaluation.quality import check_cohorts
 from armwise.losses import CohortTruth, DecDFL
 from armwise.mixtures import LinearMixture
 from armwise.rmab import Problem

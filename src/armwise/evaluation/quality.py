@@ -4,15 +4,13 @@ Both measures are normalised as in the paper: 0 is what never acting earns, 1 wh
 The decomposed one is exact. The joint one is simulated, all three policies on the same luck.
 """
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, PRNGKeyArray, UInt32
+from jaxtyping import Array, Float, Int, PRNGKeyArray, UInt32
 
-from armwise._hardware import on_cpu
 from armwise._validation import (
     ArrayLike,
     as_float_array,
@@ -23,19 +21,22 @@ from armwise._validation import (
     is_concrete,
 )
 from armwise.errors import InvalidInputError
-from armwise.losses import CohortTruth, DecDFL
-from armwise.mixtures import LinearMixture
-from armwise.rmab import Problem, passive_returns, simulate_policy, whittle_indices
+from armwise.evaluation.decision_quality import (
+    Achieved,
+    CohortReturns,
+    DecomposedReturns,
+    JointReturns,
+    PerCohort,
+    Priorities,
+    SimulatedCohort,
+    Transitions,
+    all_indices,
+)
+from armwise.rmab import Problem
 from armwise.rmab.choices import Schedule
-from armwise.rmab.rollout import blocks
-from armwise.rmab.simulate import check_horizon, check_priorities, simulate_spend
+from armwise.rmab.simulate import check_horizon, check_priorities
 
-Transitions = Float[Array, "cohorts arms states actions states"]
-PerCohort = Float[Array, "*runs cohorts"]
 PerRun = Float[Array, "*runs"]
-
-# Arms × trajectories simulated together on an accelerator: about ten live arrays of four bytes each, 1.3 GB.
-ELEMENTS_ON_AN_ACCELERATOR = 2**25
 
 
 class Quality(NamedTuple):
@@ -134,7 +135,7 @@ def joint_decision_quality(
         Mean simulated returns under the true transitions.
     """
     predicted, true = check_cohorts(predicted_transitions, true_transitions, problem)
-    priorities = _indices(predicted, problem)
+    priorities = all_indices(predicted, problem)
     return priority_decision_quality(key, priorities, true, problem, budget, num_trajectories, horizon, ids=ids)
 
 
@@ -163,8 +164,8 @@ def priority_decision_quality(
         ids: as in ``joint_decision_quality``.
 
     Returns:
-        Mean simulated returns; perfect is the Whittle policy on the true transitions, which it is not always
-        impossible to beat.
+        Mean simulated returns. Perfect is the Whittle policy on the true transitions; this is not an upper bound: other
+        policies can beat it.
 
     Example:
         >>> from armwise import RoundRobin
@@ -183,22 +184,15 @@ def priority_decision_quality(
 
 @eqx.filter_jit
 def _decomposed(predicted: Transitions, true: Transitions, problem: Problem, budgets: PerCohort) -> Quality:
-    loss = DecDFL(LinearMixture())
-
-    def of_cohort(predicted: Array, true: Array, budget: Array) -> Quality:
-        prepared = loss.prepare(CohortTruth(true, problem, budget))
-        solution, best = loss.solve(predicted, prepared), loss.solve(true, prepared)
-        achieved, perfect = (jnp.sum(policy.mixture * prepared.reward_returns) for policy in (solution, best))
-        never = jnp.sum(passive_returns(true, problem))
-        return Quality(achieved, never, perfect, _share(solution.budget_used, prepared.discounted_budget))
-
-    return jax.vmap(of_cohort)(predicted, true, budgets)
+    returns = DecomposedReturns(true, problem, budgets)
+    everyone = jnp.arange(len(true))
+    return quality_of(returns, everyone, returns.of_predictions(everyone, predicted))
 
 
 @eqx.filter_jit
 def _simulated(
     key: PRNGKeyArray,
-    priorities: Float[Array, "cohorts arms states"] | Schedule,
+    priorities: Priorities,
     true: Transitions,
     ids: UInt32[Array, "cohorts arms"] | None,
     problem: Problem,
@@ -206,51 +200,15 @@ def _simulated(
     num_trajectories: int,
     steps: int,
 ) -> Quality:
-    # What is counted is calls, whatever they cost.
-    counted = eqx.tree_at(lambda problem: problem.costs, problem, jnp.array([0, 1], problem.costs.dtype))
-    weight = jnp.sum(problem.discount ** jnp.arange(steps))
-
-    def of_cohort(cohort: tuple[Array, Array | Schedule, Array, Array, Array | None, Array]) -> Quality:
-        own_key, order, indices, transitions, own_ids, budget = cohort
-
-        def means(order: Array | Schedule) -> tuple[Array, Array]:
-            arguments = (own_key, transitions, order, counted, budget, num_trajectories, steps, own_ids)
-            returns, calls = simulate_spend(*arguments)
-            return jnp.mean(returns), jnp.mean(calls)
-
-        no_one = jnp.zeros(transitions.shape[:2], jnp.int32)
-        never, _ = simulate_policy(own_key, transitions, no_one, counted, num_trajectories, steps, ids=own_ids)
-        achieved, calls = means(order)
-        return Quality(achieved, jnp.mean(never), means(indices)[0], _share(calls, budget * weight))
-
-    keys = jax.random.split(key, len(true))
-    cohorts = (keys, priorities, _indices(true, problem), true, ids, budgets.astype(jnp.int32))
-    return over_cohorts(of_cohort, cohorts, true.shape[1], num_trajectories)
+    cohorts = SimulatedCohort(jax.random.split(key, len(true)), true, budgets.astype(jnp.int32), ids)
+    returns = JointReturns(cohorts, problem, num_trajectories, steps)
+    everyone = jnp.arange(len(true))
+    return quality_of(returns, everyone, returns.of_priorities(everyone, priorities))
 
 
-def over_cohorts(function: Callable[[Any], Any], cohorts: Any, num_arms: int, num_trajectories: int = 1) -> Any:
-    """The function of each cohort of a stacked pytree, as many at once as the machine likes."""
-    return jax.lax.map(function, cohorts, batch_size=cohorts_at_once(num_arms, num_trajectories))
-
-
-def cohorts_at_once(num_arms: int, num_trajectories: int) -> int | None:
-    """How many cohorts are simulated together; None for one after the other.
-
-    On the CPU a cohort's arrays stay in the cache: 60 × 100 arms × 1,000 trajectories took 1.1 s, all at once 4.1 s.
-    On one H200 it is the other way round, 126 ms against 8.
-    """
-    if on_cpu():
-        return None
-    pairs_at_once = blocks(num_trajectories, num_arms).shape[1]
-    return max(1, ELEMENTS_ON_AN_ACCELERATOR // (2 * num_arms * pairs_at_once))
-
-
-def _indices(transitions: Transitions, problem: Problem) -> Float[Array, "cohorts arms states"]:
-    return jax.vmap(lambda cohort: whittle_indices(cohort, problem))(transitions)
-
-
-def _share(used: Float[Array, ""], budget: Float[Array, ""]) -> Float[Array, ""]:
-    return jnp.where(budget > 0, used / jnp.where(budget > 0, budget, 1), 0)
+def quality_of(returns: CohortReturns, numbers: Int[Array, " chosen"], achieved: Achieved) -> Quality:
+    """What was achieved in the cohorts of these numbers, between never acting and perfect predictions."""
+    return Quality(achieved.total, returns.never[numbers], returns.perfect[numbers], achieved.budget_use)
 
 
 def check_cohorts(

@@ -43,8 +43,8 @@ class Checkpoints:
             write_file(owner, json.dumps(here, indent=2))
         elif _read_json(owner) != here:
             raise InvalidInputError(
-                f"{folder} holds checkpoints of another training: the data, loss, model, settings or key differ. "
-                "Name another folder, or delete this one."
+                f"{folder} holds checkpoints of another training: the data, loss, model, optimizer, settings or key "
+                "differ. Name another folder, or delete this one."
             )
 
     def save(self, name: str, tree: Any) -> None:

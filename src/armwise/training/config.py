@@ -19,9 +19,10 @@ class TrainConfig:
 
     Attributes:
         num_epochs: passes over the training cohorts.
-        learning_rate: of Adam.
+        learning_rate: of Adam, or of an optimizer that is a function of it.
         batch_size: cohorts per gradient step; their losses are averaged.
-        weight_decay: pulls the weights towards 0 by this share of the learning rate at each step (as AdamW does).
+        weight_decay: pulls the weights towards 0 by this share of the learning rate at each step (as AdamW does); for
+            the default optimizer only.
         quality: which decision quality to measure on the validation cohorts after each epoch, "decomposed" (exact) or
             "joint" (simulated); None measures none.
         quality_trajectories: simulated runs behind each joint quality.
@@ -51,7 +52,7 @@ class TrainConfig:
             check_count(name, getattr(self, name), minimum=1)
         if self.num_epochs % self.validate_every:
             raise InvalidInputError(
-                "validate_every must divide num_epochs, so that the last epoch is looked at, but "
+                "validate_every must divide num_epochs, so that the last epoch is validated, but "
                 f"{self.validate_every} does not divide {self.num_epochs}."
             )
         if self.patience is not None:

@@ -22,15 +22,16 @@ from armwise.losses import CohortTruth, Loss
 from armwise.rmab import Problem
 from armwise.training.checkpoint import Checkpoints
 from armwise.training.config import TrainConfig
-from armwise.training.judge import make_judge
-from armwise.training.run import Material, Run, State, run_block
+from armwise.training.optimizer import Optimizer
+from armwise.training.quality import prepare_returns
+from armwise.training.run import PreparedCohorts, Run, State, run_block
 
 _Arguments = ParamSpec("_Arguments")
 
 
-def make_material(
+def prepare_cohorts(
     cohorts: Cohorts, losses: Sequence[Loss], frozen: PyTree, problem: Problem, config: TrainConfig
-) -> Material:
+) -> PreparedCohorts:
     """Everything that does not change while training, in the precision of the settings."""
     cohorts, problem = cast((cohorts, problem), config.dtype)
     axes = ("cohort", "arm", "state", "action", "next state")
@@ -42,8 +43,8 @@ def make_material(
             f"call after the other: {', '.join(type(loss).__name__ for loss in losses)}."
         )
     prepared = [_prepare(loss, cohorts, problem) for loss in losses]
-    judge = make_judge(config.quality, cohorts, problem, config.quality_trajectories)
-    return Material(cohorts.features, _stack(losses), _stack(prepared), judge, frozen)
+    returns = prepare_returns(config.quality, cohorts, problem, config.quality_trajectories)
+    return PreparedCohorts(cohorts.features, _stack(losses), _stack(prepared), returns, frozen)
 
 
 def _prepare(loss: Loss, cohorts: Cohorts, problem: Problem) -> PyTree:
@@ -121,15 +122,19 @@ def _options_for_small_kernels() -> dict[str, Any]:
 
 
 @_compiled
-def advance_one(state: State, run: Run, material: Material, config: TrainConfig, last: Array) -> State:
+def advance_one(
+    state: State, run: Run, cohorts: PreparedCohorts, config: TrainConfig, optimizer: Optimizer, last: Array
+) -> State:
     """A block of epochs of one run, compiled."""
-    return run_block(state, run, material, config, last)
+    return run_block(state, run, cohorts, config, optimizer, last)
 
 
 @_compiled
-def advance_many(state: State, run: Run, material: Material, config: TrainConfig, last: Array) -> State:
+def advance_many(
+    state: State, run: Run, cohorts: PreparedCohorts, config: TrainConfig, optimizer: Optimizer, last: Array
+) -> State:
     """A block of epochs of several runs side by side, compiled."""
-    return jax.vmap(lambda state, run: run_block(state, run, material, config, last))(state, run)
+    return jax.vmap(lambda state, run: run_block(state, run, cohorts, config, optimizer, last))(state, run)
 
 
 # Under `vmap` a run that has stopped costs as much as one that goes on. So where runs may stop early, those that go on
@@ -144,7 +149,9 @@ def _advance_for(run: Run, config: TrainConfig) -> Callable[..., State]:
     return advance_unstopped if may_stop_early else advance_many
 
 
-def advance_unstopped(state: State, run: Run, material: Material, config: TrainConfig, last: Array) -> State:
+def advance_unstopped(
+    state: State, run: Run, cohorts: PreparedCohorts, config: TrainConfig, optimizer: Optimizer, last: Array
+) -> State:
     """A block of epochs of those runs that have not stopped, a group at a time."""
     active, size = np.flatnonzero(~np.asarray(state.stopped)), min(_CPU_GROUP, len(state.stopped))
     for start in range(0, len(active), size):
@@ -152,7 +159,7 @@ def advance_unstopped(state: State, run: Run, material: Material, config: TrainC
         # The last group is filled up with its last run, so that all are the same program.
         filled = np.pad(rows, (0, size - len(rows)), mode="edge")
         own_state, own_run = jax.tree.map(lambda leaf: leaf[filled], (state, run))  # noqa: B023 (called at once)
-        done = advance_many(own_state, own_run, material, config, last)
+        done = advance_many(own_state, own_run, cohorts, config, optimizer, last)
         state = jax.tree.map(lambda all_runs, new: all_runs.at[rows].set(new[: len(rows)]), state, done)  # noqa: B023
     return state
 
@@ -160,8 +167,9 @@ def advance_unstopped(state: State, run: Run, material: Material, config: TrainC
 def run_all(
     state: State,
     run: Run,
-    material: Material,
+    cohorts: PreparedCohorts,
     config: TrainConfig,
+    optimizer: Optimizer,
     checkpoints: Checkpoints | None,
     name: str,
     tick: Callable[[int], None],
@@ -174,10 +182,10 @@ def run_all(
         state = checkpoints.load(name, state) or state
     finished = int(jnp.max(state.epoch))
     tick(finished)
-    block = -(-config.block_size // config.validate_every) * config.validate_every  # ends with a look
+    block = -(-config.block_size // config.validate_every) * config.validate_every  # ends with a validation
     while finished < config.num_epochs and not bool(jnp.all(state.stopped)):
         last = min(finished + block, config.num_epochs)
-        state = advance(state, run, material, settings, jnp.asarray(last))
+        state = advance(state, run, cohorts, settings, optimizer, jnp.asarray(last))
         if checkpoints is not None:
             checkpoints.save(name, state)
         tick(last - finished)

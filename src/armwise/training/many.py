@@ -15,14 +15,16 @@ from jaxtyping import Array, Float, Int, Key, PRNGKeyArray
 
 from armwise._hardware import on_cpu
 from armwise._validation import check_count, check_rate
-from armwise.data import Cohorts, SplitNumbers
+from armwise.data import Cohorts, Domain, SplitNumbers
 from armwise.errors import InvalidInputError
+from armwise.evaluation.model_quality import with_problem
 from armwise.losses import Loss
 from armwise.rmab import Problem
 from armwise.training.checkpoint import Checkpoints, fingerprint
 from armwise.training.config import TrainConfig
-from armwise.training.engine import cast, make_material, progress_bar, run_all
-from armwise.training.run import History, Material, Run, State, first_state
+from armwise.training.engine import cast, prepare_cohorts, progress_bar, run_all
+from armwise.training.optimizer import Optimizer, check_optimizer, describe_optimizer, has_own_rate
+from armwise.training.run import History, PreparedCohorts, Run, State, first_state
 from armwise.training.single import as_key, check_predictions, check_sides
 
 # Runs side by side, unless told otherwise: enough to fill the machine, few enough for this much of its memory, which is
@@ -42,7 +44,7 @@ class Setting(NamedTuple):
 
     split: Int[np.ndarray, " runs"]
     initialisation: Int[np.ndarray, " runs"]
-    learning_rate: Float[np.ndarray, " runs"]
+    learning_rate: Float[np.ndarray, " runs"]  # means nothing where the optimizer has its own
     loss: Int[np.ndarray, " runs"]  # its place among the losses
 
 
@@ -91,7 +93,7 @@ class TrainedRuns(NamedTuple):
 
 def train_many(
     key: PRNGKeyArray,
-    cohorts: Cohorts,
+    cohorts: Cohorts | Domain,
     losses: Loss | Sequence[Loss],
     model: Callable[[PRNGKeyArray], Any],
     config: TrainConfig | None = None,
@@ -100,6 +102,7 @@ def train_many(
     num_initialisations: int = 1,
     learning_rates: Sequence[float] | None = None,
     problem: Problem | None = None,
+    optimizer: Optimizer | None = None,
     chunk_size: int | None = None,
     folder: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
@@ -113,14 +116,15 @@ def train_many(
 
     Args:
         key: a JAX random key.
-        cohorts: all of them.
+        cohorts: all of them; or a ``Domain``, which brings its problem.
         losses: one, or several alike but for their numbers: ``[DecDFL(EntropyMixture(t)) for t in (1.0, 0.1)]``.
         model: makes a model with random first weights from a key: ``lambda key: Linear(key, features, 2)``.
         config: the settings of every run; its learning rate gives way to ``learning_rates``.
         splits: which cohorts to train and validate on, from ``split_numbers``; all of the same sizes.
         num_initialisations: how many first weights per split.
-        learning_rates: of Adam; by default only ``config.learning_rate``.
-        problem: rewards, discount, first states and costs; by default ``Problem(num_states=…)``.
+        learning_rates: of the optimizer; by default only ``config.learning_rate``.
+        problem: rewards, discount, first states and costs, such as ``domain.problem``; not needed with a ``Domain``.
+        optimizer: as in ``train``. To try several learning rates it must be a function of one, such as ``optax.sgd``.
         chunk_size: runs side by side; by default what fits in memory.
         folder: where to leave checkpoints. A call with the same arguments goes on from the last one there, to the same
             result to the bit.
@@ -132,22 +136,26 @@ def train_many(
     key = as_key(key)
     config = TrainConfig() if config is None else config
     losses = [losses] if isinstance(losses, Loss) else list(losses)
-    rates = [config.learning_rate] if learning_rates is None else list(learning_rates)
+    everyone, problem = with_problem(cohorts, problem)
+    optimizer = check_optimizer(optimizer, config)
+    rates = _rates(learning_rates, optimizer, config)
     setting = _grid(splits, num_initialisations, rates, losses, config)
-    _check_numbers(splits, cohorts.num_cohorts)
-    problem = Problem(num_states=cohorts.true_transitions.shape[-1]) if problem is None else problem
+    _check_numbers(splits, everyone.num_cohorts)
     model_keys, runs = _runs(key, setting, splits, num_initialisations, config)
     first = cast(model(model_keys[0]), config.dtype)
-    check_predictions(first, cohorts)
-    frozen = eqx.partition(first, eqx.is_inexact_array)[1]
-    material = make_material(cohorts, losses, frozen, problem, config)
-    size = min(_chunk_size(chunk_size, first, cohorts, splits[0], config), len(setting.split))
+    check_predictions(first, everyone)
+    weights, frozen = eqx.partition(first, eqx.is_inexact_array)
+    prepared = prepare_cohorts(everyone, losses, frozen, problem, config)
+    size = min(_chunk_size(chunk_size, first, everyone, splits[0], config), len(setting.split))
     checkpoints = None
     if folder is not None:
-        checkpoints = Checkpoints(folder, fingerprint(key, runs, cohorts, losses, first, problem, config, size))
+        program = describe_optimizer(optimizer, runs.learning_rate[0], weights)
+        owner = fingerprint(key, runs, everyone, losses, first, problem, config, size, program)
+        checkpoints = Checkpoints(folder, owner)
     chunks = [np.arange(start, start + size) for start in range(0, len(setting.split), size)]
     with progress_bar("training", len(chunks) * config.num_epochs, progress) as tick:
-        done = [_run_chunk(chunk, model, model_keys, runs, material, config, checkpoints, tick) for chunk in chunks]
+        given = (model, model_keys, runs, prepared, config, optimizer, checkpoints, tick)
+        done = [_run_chunk(chunk, *given) for chunk in chunks]
     whole = jax.tree.map(lambda *parts: np.concatenate(parts)[: len(setting.split)], *done)
     models = eqx.combine(whole.best_weights, frozen)
     return TrainedRuns(models, setting, whole.best_epoch, whole.history)
@@ -156,6 +164,17 @@ def train_many(
 def run_key(key: PRNGKeyArray, split: Index, initialisation: Index, num_initialisations: int) -> Key[Array, "2"]:
     """The two keys of a run: for its first weights, and for its training."""
     return jax.random.split(jax.random.fold_in(key, split * num_initialisations + initialisation))
+
+
+def _rates(learning_rates: Sequence[float] | None, optimizer: Optimizer, config: TrainConfig) -> list[float]:
+    if learning_rates is None:
+        return [config.learning_rate]
+    if has_own_rate(optimizer):
+        raise InvalidInputError(
+            "learning_rates are given, but optimizer has a learning rate of its own. Pass a function of the learning "
+            "rate, such as optimizer=optax.sgd or lambda rate: optax.sgd(rate, momentum=0.9), or no learning_rates."
+        )
+    return list(learning_rates)
 
 
 def _grid(
@@ -198,8 +217,9 @@ def _run_chunk(
     model: Callable[[PRNGKeyArray], Any],
     model_keys: Key[Array, " runs"],
     runs: Run,
-    material: Material,
+    cohorts: PreparedCohorts,
     config: TrainConfig,
+    optimizer: Optimizer,
     checkpoints: Checkpoints | None,
     tick: Any,
 ) -> State:
@@ -207,9 +227,9 @@ def _run_chunk(
     inside = jnp.asarray(np.minimum(chunk, len(runs.learning_rate) - 1))
     models = eqx.filter_vmap(model)(model_keys[inside])
     weights = eqx.filter(cast(models, config.dtype), eqx.is_inexact_array)
-    state = jax.vmap(lambda weights: first_state(weights, config))(weights)
     own = jax.tree.map(lambda leaf: leaf[inside], runs)
-    done = run_all(state, own, material, config, checkpoints, f"runs-{chunk[0]:06d}", tick)
+    state = jax.vmap(lambda weights, rate: first_state(weights, rate, config, optimizer))(weights, own.learning_rate)
+    done = run_all(state, own, cohorts, config, optimizer, checkpoints, f"runs-{chunk[0]:06d}", tick)
     return jax.tree.map(np.asarray, done)
 
 

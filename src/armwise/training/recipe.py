@@ -15,8 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int, PRNGKeyArray
 
-from armwise.data import Cohorts, SplitNumbers
+from armwise.data import Cohorts, Domain, SplitNumbers
 from armwise.errors import ConvergenceError, InvalidInputError
+from armwise.evaluation.model_quality import with_problem
 from armwise.losses import Loss, MeanSquaredError, PriceDFL
 from armwise.models import average_models
 from armwise.rmab import Problem
@@ -57,7 +58,7 @@ def recommended_loss(accuracy_weight: float = 3.0) -> Loss:
 
 def train_recommended(
     key: PRNGKeyArray,
-    cohorts: Cohorts,
+    cohorts: Cohorts | Domain,
     model: Callable[[PRNGKeyArray], Any],
     config: TrainConfig = RECOMMENDED_CONFIG,
     *,
@@ -71,15 +72,15 @@ def train_recommended(
 
     Args:
         key: a JAX random key.
-        cohorts: all of them.
+        cohorts: all of them; or a ``Domain``, which brings its problem.
         model: makes a model with random first weights from a key.
         config: the settings of every run; it must measure a quality to choose by. Its learning rate gives way to
             ``learning_rates``.
         splits: from ``split_numbers``, a few; the more, the surer the choice and the better the average.
-        problem: rewards, discount, first states and costs.
+        problem: rewards, discount, first states and costs, such as ``domain.problem``; not needed with a ``Domain``.
         accuracy_weights: of the squared error beside ``PriceDFL``.
         learning_rates: of Adam.
-        **options: ``chunk_size``, ``folder`` and ``progress`` of ``train_many``.
+        **options: ``optimizer``, ``chunk_size``, ``folder`` and ``progress`` of ``train_many``.
     """
     losses = [recommended_loss(weight) for weight in sorted(accuracy_weights)]
     rates = list(learning_rates)
@@ -90,7 +91,7 @@ def train_recommended(
 
 def train_averaged(
     key: PRNGKeyArray,
-    cohorts: Cohorts,
+    cohorts: Cohorts | Domain,
     losses: Sequence[Loss],
     model: Callable[[PRNGKeyArray], Any],
     config: TrainConfig,
@@ -100,7 +101,7 @@ def train_averaged(
 
     Args:
         key: a JAX random key.
-        cohorts: all of them.
+        cohorts: all of them; or a ``Domain``, which brings its problem.
         losses: to choose among, alike but for their numbers, the most cautious last.
         model: makes a model with random first weights from a key.
         config: the settings of every run; it must measure a quality to choose by.
@@ -110,8 +111,9 @@ def train_averaged(
         raise InvalidInputError('config must measure a quality to choose by: TrainConfig(quality="joint", …).')
     if options.get("num_initialisations", 1) != 1:
         raise InvalidInputError("The recipe takes one initialisation per split. Leave num_initialisations out.")
-    _refuse_calls_without_effect(cohorts)
-    runs = train_many(key, cohorts, losses, model, config, **options)
+    everyone, problem = with_problem(cohorts, options.pop("problem", None))
+    _refuse_calls_without_effect(everyone)
+    runs = train_many(key, everyone, losses, model, config, problem=problem, **options)
     quality, table = runs.at_best("quality"), runs_by_setting(runs)
     if not np.isfinite(quality).any():
         rates = np.unique(runs.setting.learning_rate).tolist()

@@ -1,7 +1,7 @@
 """One training run as a pure function: a gradient step, an epoch, a block of epochs.
 
-Everything here is written for one run; ``train`` calls it as it is and ``train_many`` under ``vmap``. What is the same
-in all runs is a ``Material``, what tells them apart a ``Run``, what changes with the epochs a ``State``.
+Everything here is written for one run; ``train`` calls it as it is and ``train_many`` under ``vmap``. All runs share
+the ``PreparedCohorts``; a ``Run`` is what tells one from another; a ``State`` is what changes with the epochs.
 """
 
 from typing import Any, NamedTuple
@@ -14,15 +14,15 @@ from jax import lax
 from jaxtyping import Array, Bool, Float, Int, Key, PRNGKeyArray, PyTree
 
 from armwise.data import Features
+from armwise.evaluation.decision_quality import CohortReturns
 from armwise.losses import Loss
 from armwise.training.config import TrainConfig
-from armwise.training.judge import Judge
+from armwise.training.optimizer import Optimizer, at_rate
+from armwise.training.quality import validation_quality
 
-_adam = optax.scale_by_adam()
 
-
-class Material(eqx.Module):
-    """What all runs share: every cohort, and what each loss prepared from it, so that no run holds a copy.
+class PreparedCohorts(eqx.Module):
+    """Every cohort, and what each loss prepared from it: shared by all runs, so that none holds a copy.
 
     Runs may differ in the numbers of their loss, such as the temperature: ``losses`` and ``prepared`` have a leading
     axis over them.
@@ -31,7 +31,7 @@ class Material(eqx.Module):
     features: Features  # [cohorts, arms, …]
     losses: Loss  # [losses, …]
     prepared: PyTree  # [losses, cohorts, …]
-    judge: Judge | None  # [cohorts, …]
+    returns: CohortReturns | None  # of all cohorts, where a quality is measured
     frozen: PyTree  # the model less its weights
 
 
@@ -40,7 +40,7 @@ class Run(eqx.Module):
 
     key: Key[Array, "*runs"]
     learning_rate: Float[Array, "*runs"]
-    loss: Int[Array, "*runs"]  # which of the material's losses
+    loss: Int[Array, "*runs"]  # which of the losses
     train: Int[Array, "*runs train"]  # which cohorts
     validation: Int[Array, "*runs validation"]
 
@@ -57,7 +57,7 @@ class State(eqx.Module):
     """What training has come to."""
 
     weights: PyTree
-    optimiser: PyTree
+    optimizer_state: PyTree
     best_weights: PyTree
     best_score: Float[Array, "*runs"]  # the lower the better
     best_epoch: Int[Array, "*runs"]  # counted from 1; 0 before any epoch was of use
@@ -66,77 +66,108 @@ class State(eqx.Module):
     history: History
 
 
-def first_state(weights: PyTree, config: TrainConfig) -> State:
+def first_state(weights: PyTree, learning_rate: Float[Array, ""], config: TrainConfig, optimizer: Optimizer) -> State:
     """Before the first step."""
     zero, missing = jnp.zeros((), jnp.int32), jnp.full(config.num_epochs, jnp.nan, config.dtype)
     best_score = jnp.asarray(jnp.inf, config.dtype)
     history = History(missing, missing, missing)
-    return State(weights, _adam.init(weights), weights, best_score, zero, zero, jnp.asarray(False), history)
+    optimizer_state = at_rate(optimizer, learning_rate, 1.0).init(weights)
+    return State(weights, optimizer_state, weights, best_score, zero, zero, jnp.asarray(False), history)
 
 
-def run_block(state: State, run: Run, material: Material, config: TrainConfig, last: Int[Array, ""]) -> State:
+def run_block(
+    state: State,
+    run: Run,
+    cohorts: PreparedCohorts,
+    config: TrainConfig,
+    optimizer: Optimizer,
+    last: Int[Array, ""],
+) -> State:
     """More epochs, up to the last or until patience runs out.
 
     A loop whose end is not known to the compiler: all blocks are the same program, so their size changes no bit.
     """
     return lax.while_loop(
         lambda state: (state.epoch < last) & ~state.stopped,
-        lambda state: run_epoch(state, run, material, config),
+        lambda state: run_epochs(state, run, cohorts, config, optimizer),
         state,
     )
 
 
-def run_epoch(state: State, run: Run, material: Material, config: TrainConfig) -> State:
-    """A pass over the training cohorts, or as many as there are between two looks, then a look at the validation ones.
+def run_epochs(state: State, run: Run, cohorts: PreparedCohorts, config: TrainConfig, optimizer: Optimizer) -> State:
+    """As many epochs as there are between two validations, then a validation.
 
-    A loop of a fixed number of passes, since under ``vmap`` a look that is left out is one that is taken and forgotten.
+    A loop of a fixed number of passes: under ``vmap`` both branches of a condition run, so skipping a validation would
+    save nothing.
     """
-    learned = (state.weights, state.optimiser)
-    if config.validate_every == 1:
-        learned, values = run_pass(learned, state.epoch, run, material, config)
-        by_epoch = jnp.mean(values)[None]
-    else:
-
-        def one(learned: tuple[PyTree, PyTree], number: Int[Array, ""]) -> tuple[tuple[PyTree, PyTree], Array]:
-            learned, values = run_pass(learned, state.epoch + number, run, material, config)
-            return learned, jnp.mean(values)
-
-        learned, by_epoch = lax.scan(one, learned, jnp.arange(config.validate_every))
-    now = look(learned[0], by_epoch, run, material)
-    score = now.validation_loss[-1] if run.validation.size else now.train_loss[-1]
+    learned, train_losses = run_passes(state, run, cohorts, config, optimizer)
+    measured = validate(learned.weights, train_losses, run, cohorts)
+    score = measured.validation_loss[-1] if run.validation.size else measured.train_loss[-1]
     if config.select_by == "quality":
-        score = -now.validation_quality[-1]
+        score = -measured.validation_quality[-1]
     epochs = state.epoch + jnp.arange(config.validate_every)
-    history = jax.tree.map(lambda past, values: past.at[epochs].set(values), state.history, now)
-    return advance(state, *learned, history, score, config)
+    history = jax.tree.map(lambda past, values: past.at[epochs].set(values), state.history, measured)
+    return keep_best(state, learned, history, score, config)
+
+
+class Learned(NamedTuple):
+    """What a gradient step changes."""
+
+    weights: PyTree
+    optimizer_state: PyTree
+
+
+def run_passes(
+    state: State, run: Run, cohorts: PreparedCohorts, config: TrainConfig, optimizer: Optimizer
+) -> tuple[Learned, Float[Array, " epochs"]]:
+    """The passes over the training cohorts until the next validation, and the mean training loss of each."""
+
+    def one(learned: Learned, number: int | Int[Array, ""]) -> tuple[Learned, Float[Array, ""]]:
+        learned, values = run_pass(learned, state.epoch + number, run, cohorts, config, optimizer)
+        return learned, jnp.mean(values)
+
+    learned = Learned(state.weights, state.optimizer_state)
+    if config.validate_every > 1:
+        return lax.scan(one, learned, jnp.arange(config.validate_every))
+    learned, loss = one(learned, 0)
+    return learned, loss[None]
 
 
 def run_pass(
-    learned: tuple[PyTree, PyTree], epoch: Int[Array, ""], run: Run, material: Material, config: TrainConfig
-) -> tuple[tuple[PyTree, PyTree], Float[Array, " steps"]]:
-    """One pass over the training cohorts in a new order: weights and optimiser after it, and the loss of each step."""
-    loss, rate, begins = pick(material.losses, run.loss).objective_at_epoch(epoch, config.num_epochs)
-    weights, optimiser = learned
+    learned: Learned,
+    epoch: Int[Array, ""],
+    run: Run,
+    cohorts: PreparedCohorts,
+    config: TrainConfig,
+    optimizer: Optimizer,
+) -> tuple[Learned, Float[Array, " steps"]]:
+    """One pass over the training cohorts in a new order: what was learned, and the loss of each step."""
+    loss, share, begins = pick(cohorts.losses, run.loss).objective_at_epoch(epoch, config.num_epochs)
+    transformation = at_rate(optimizer, run.learning_rate, share)
     if begins is not False:
-        optimiser = jax.tree.map(lambda new, old: jnp.where(begins, new, old), _adam.init(weights), optimiser)
-    rate = run.learning_rate * rate
+        learned = _begin_anew(learned, begins, transformation)
     order_key, draw_key = jax.random.split(jax.random.fold_in(run.key, epoch))
     batches = in_batches(jax.random.permutation(order_key, run.train), config.batch_size)
     keys = jax.random.split(draw_key, batches.size).reshape(batches.shape)
 
-    def mean_loss(weights: PyTree, cohorts: Int[Array, " batch"], keys: Key[Array, " batch"]) -> Float[Array, ""]:
-        losses = losses_of(weights, jnp.maximum(cohorts, 0), keys, run, loss, material)
-        return jnp.mean(losses, where=cohorts >= 0)
+    def mean_loss(weights: PyTree, numbers: Int[Array, " batch"], keys: Key[Array, " batch"]) -> Float[Array, ""]:
+        losses = losses_of(weights, jnp.maximum(numbers, 0), keys, run, loss, cohorts)
+        return jnp.mean(losses, where=numbers >= 0)
 
-    def step(carry: tuple[PyTree, PyTree], batch: tuple[Array, Array]) -> tuple[tuple[PyTree, PyTree], Array]:
-        weights, optimiser = carry
+    def step(learned: Learned, batch: tuple[Array, Array]) -> tuple[Learned, Array]:
+        weights, state = learned
         value, gradient = jax.value_and_grad(mean_loss)(weights, *batch)
-        direction, optimiser = _adam.update(gradient, optimiser)
-        # Not optax.adamw: the learning rate differs between runs under vmap, so it is an array here.
-        weights = jax.tree.map(lambda old, move: old - rate * (move + config.weight_decay * old), weights, direction)
-        return (weights, optimiser), value
+        moves, state = transformation.update(gradient, state, weights)
+        return Learned(optax.apply_updates(weights, moves), state), value
 
-    return lax.scan(step, (weights, optimiser), (batches, keys))
+    return lax.scan(step, learned, (batches, keys))
+
+
+def _begin_anew(learned: Learned, begins: Any, transformation: optax.GradientTransformation) -> Learned:
+    """An optimizer that forgets what came before, where a new stage of the loss begins."""
+    first = transformation.init(learned.weights)
+    state = jax.tree.map(lambda new, old: jnp.where(begins, new, old), first, learned.optimizer_state)
+    return learned._replace(optimizer_state=state)
 
 
 def in_batches(order: Int[Array, " cohorts"], size: int) -> Int[Array, "batches batch"]:
@@ -145,51 +176,54 @@ def in_batches(order: Int[Array, " cohorts"], size: int) -> Int[Array, "batches 
 
 
 def losses_of(
-    weights: PyTree, cohorts: Int[Array, " batch"], keys: Key[Array, " batch"], run: Run, loss: Loss, material: Material
+    weights: PyTree,
+    numbers: Int[Array, " batch"],
+    keys: Key[Array, " batch"],
+    run: Run,
+    loss: Loss,
+    cohorts: PreparedCohorts,
 ) -> Float[Array, " batch"]:
     """The loss of each cohort of a batch."""
-    model = eqx.combine(weights, material.frozen)
+    model = eqx.combine(weights, cohorts.frozen)
 
-    def of_cohort(cohort: Int[Array, ""], key: PRNGKeyArray) -> Float[Array, ""]:
-        prepared = pick(pick(material.prepared, run.loss), cohort)
-        return loss(model(pick(material.features, cohort)), prepared, key)
+    def of_cohort(number: Int[Array, ""], key: PRNGKeyArray) -> Float[Array, ""]:
+        prepared = pick(pick(cohorts.prepared, run.loss), number)
+        return loss(model(pick(cohorts.features, number)), prepared, key)
 
-    if cohorts.size == 1:  # a batch axis of one costs a third more, in the loops that vmap must keep in step
-        return of_cohort(cohorts[0], keys[0])[None]
-    return jax.vmap(of_cohort)(cohorts, keys)
+    if numbers.size == 1:  # a batch axis of one costs a third more, in the loops that vmap must keep in step
+        return of_cohort(numbers[0], keys[0])[None]
+    return jax.vmap(of_cohort)(numbers, keys)
 
 
-def look(weights: PyTree, train_losses: Float[Array, " epochs"], run: Run, material: Material) -> History:
-    """What the epochs since the last look have come to: each on the training cohorts, the last on the validation ones.
+def validate(weights: PyTree, train_losses: Float[Array, " epochs"], run: Run, cohorts: PreparedCohorts) -> History:
+    """What the epochs since the last validation have come to: training losses of each, and validation of the last.
 
     The validation cohorts meet the same luck in every epoch, so that epochs differ by their weights alone.
     """
     missing = jnp.full_like(train_losses, jnp.nan)
     if not run.validation.size:
         return History(train_losses, missing, missing)
-    loss = pick(material.losses, run.loss)
+    loss = pick(cohorts.losses, run.loss)
     keys = jax.random.split(jax.random.fold_in(run.key, 2**32 - 1), run.validation.size)
-    validation = missing.at[-1].set(jnp.mean(losses_of(weights, run.validation, keys, run, loss, material)))
+    validation = missing.at[-1].set(jnp.mean(losses_of(weights, run.validation, keys, run, loss, cohorts)))
     quality = missing
-    if material.judge is not None:
-        model = eqx.combine(weights, material.frozen)
-        predicted = jax.vmap(model)(pick(material.features, run.validation))
-        measured = pick(material.judge, run.validation).quality(predicted)
+    if cohorts.returns is not None:
+        model = eqx.combine(weights, cohorts.frozen)
+        predicted = jax.vmap(model)(pick(cohorts.features, run.validation))
+        measured = validation_quality(cohorts.returns, run.validation, predicted)
         quality = missing.at[-1].set(measured.astype(missing.dtype))
     return History(train_losses, validation, quality)
 
 
-def advance(
-    state: State, weights: PyTree, optimiser: PyTree, history: History, score: Float[Array, ""], config: TrainConfig
-) -> State:
-    """The state after a look: the best weights so far, and whether patience has run out."""
+def keep_best(state: State, learned: Learned, history: History, score: Float[Array, ""], config: TrainConfig) -> State:
+    """The state after a validation: the best weights so far, and whether patience has run out."""
     epoch = state.epoch + config.validate_every
     better = score < state.best_score  # never true of NaN: a run that diverged keeps what it had
     best_epoch = jnp.where(better, epoch, state.best_epoch)
-    best_weights = jax.tree.map(lambda new, old: jnp.where(better, new, old), weights, state.best_weights)
+    best_weights = jax.tree.map(lambda new, old: jnp.where(better, new, old), learned.weights, state.best_weights)
     stopped = state.stopped if config.patience is None else epoch - best_epoch >= config.patience
     best_score = jnp.where(better, score, state.best_score)
-    return State(weights, optimiser, best_weights, best_score, best_epoch, epoch, stopped, history)
+    return State(*learned, best_weights, best_score, best_epoch, epoch, stopped, history)
 
 
 def pick(tree: Any, index: Int[Array, "*batch"]) -> Any:

@@ -11,13 +11,15 @@ import numpy as np
 from jaxtyping import Array, Key, PRNGKeyArray
 
 from armwise._validation import check_key
-from armwise.data import Cohorts, Splits
+from armwise.data import Cohorts, Domain, Splits
 from armwise.errors import ConvergenceError, InvalidInputError
+from armwise.evaluation.model_quality import with_problem
 from armwise.losses import Loss
 from armwise.rmab import Problem
 from armwise.training.checkpoint import Checkpoints, fingerprint
 from armwise.training.config import TrainConfig
-from armwise.training.engine import cast, make_material, progress_bar, run_all
+from armwise.training.engine import cast, prepare_cohorts, progress_bar, run_all
+from armwise.training.optimizer import Optimizer, check_optimizer, describe_optimizer, has_own_rate
 from armwise.training.run import History, Run, State, first_state
 
 
@@ -39,29 +41,34 @@ class Trained(NamedTuple):
 
 def train(
     key: PRNGKeyArray,
-    cohorts: Cohorts | Splits,
+    cohorts: Cohorts | Splits | Domain,
     loss: Loss,
     model: Any,
     config: TrainConfig | None = None,
     *,
     problem: Problem | None = None,
+    optimizer: Optimizer | None = None,
     validation: Cohorts | None = None,
     folder: str | os.PathLike[str] | None = None,
     progress: bool | None = None,
 ) -> Trained:
     """Train a predictor of transitions by gradient descent on a loss (Section 5, "Hyperparameter Tuning").
 
-    A pure function of its arguments: Adam, one cohort a step in a new random order each epoch; the model of the epoch
-    that was best on the validation cohorts is kept. Every ``config.block_size`` epochs are one compiled program.
+    A pure function of its arguments: one cohort a step in a new random order each epoch; the model of the epoch that
+    was best on the validation cohorts is kept. Every ``config.block_size`` epochs are one compiled program.
 
     Args:
         key: a JAX random key, for the order of the cohorts and for losses that simulate.
-        cohorts: to learn from; or ``Splits``, whose validation cohorts are then used and whose test cohorts are not.
+        cohorts: to learn from; or ``Splits``, whose validation cohorts are then used and whose test cohorts are not;
+            or a ``Domain``, to learn from all its cohorts.
         loss: what to minimise.
         model: any Equinox module from ``Features`` to transitions ``[arms, states, actions, states]``, such as
             ``Linear``, with its first weights.
         config: the settings.
-        problem: rewards, discount, first states and costs; by default ``Problem(num_states=…)``.
+        problem: rewards, discount, first states and costs, such as ``domain.problem``; not needed with a ``Domain``.
+        optimizer: any optax transformation, such as ``optax.sgd(0.1)``, or a function that makes one from
+            ``config.learning_rate``, such as ``optax.sgd``; by default Adam by ``config.learning_rate`` and
+            ``config.weight_decay``.
         validation: cohorts to choose the best epoch by; without any, the training loss decides.
         folder: where to leave checkpoints. A call with the same arguments goes on from the last one there, to the same
             result to the bit.
@@ -77,23 +84,28 @@ def train(
         >>> domain = synthetic(0, num_cohorts=10, num_arms=20, width=50)
         >>> model = Linear(jax.random.key(0), domain.cohorts.features, num_states=2)
         >>> settings = TrainConfig(num_epochs=5)
-        >>> trained = train(jax.random.key(1), domain.split(0), MeanSquaredError(), model, settings)
+        >>> cohorts, loss = domain.split(0), MeanSquaredError()
+        >>> trained = train(jax.random.key(1), cohorts, loss, model, settings, problem=domain.problem)
         >>> trained.history.validation_loss.shape, bool(jnp.all(jnp.diff(trained.history.train_loss) < 0))
         ((5,), True)
     """
     key = as_key(key)
     config = TrainConfig() if config is None else config
-    everyone, run = _one_run(key, cohorts, validation, loss, config)
-    problem = Problem(num_states=everyone.true_transitions.shape[-1]) if problem is None else problem
-    weights, frozen = eqx.partition(cast(model, config.dtype), eqx.is_inexact_array)
+    given, problem = with_problem(cohorts, problem)
+    optimizer = check_optimizer(optimizer, config)
+    everyone, run = _one_run(key, given, validation, loss, config)
     check_predictions(model, everyone)
-    material = make_material(everyone, [loss], frozen, problem, config)
+    weights, frozen = eqx.partition(cast(model, config.dtype), eqx.is_inexact_array)
+    prepared = prepare_cohorts(everyone, [loss], frozen, problem, config)
     checkpoints = None
     if folder is not None:
-        checkpoints = Checkpoints(folder, fingerprint(run, everyone, loss, model, problem, config))
+        program = describe_optimizer(optimizer, run.learning_rate, weights)
+        checkpoints = Checkpoints(folder, fingerprint(run, everyone, loss, model, problem, config, program))
+    state = first_state(weights, run.learning_rate, config, optimizer)
     with progress_bar("training", config.num_epochs, progress) as tick:
-        state = run_all(first_state(weights, config), run, material, config, checkpoints, "run", tick)
-    return _trained(state, frozen, config)
+        state = run_all(state, run, prepared, config, optimizer, checkpoints, "run", tick)
+    rates = None if has_own_rate(optimizer) else [config.learning_rate]
+    return _trained(state, frozen, config, rates)
 
 
 def as_key(key: Any) -> Key[Array, ""]:
@@ -164,22 +176,26 @@ def check_predictions(model: Any, cohorts: Cohorts) -> None:
         )
 
 
-def _trained(state: State, frozen: Any, config: TrainConfig) -> Trained:
+def _trained(state: State, frozen: Any, config: TrainConfig, rates: list[float] | None) -> Trained:
     best, last = int(state.best_epoch), int(state.epoch)
     if not best:
         raise ConvergenceError(
             f"Not one of {last} epochs had a finite validation {config.select_by}: "
-            f"{why_not_finite(config.select_by, [config.learning_rate])}"
+            f"{why_not_finite(config.select_by, rates)}"
         )
     # Cut by NumPy: JAX would compile a program for every number of epochs.
     history = jax.tree.map(lambda values: jnp.asarray(np.asarray(values)[:last]), state.history)
     return Trained(eqx.combine(state.best_weights, frozen), best, history, bool(state.stopped))
 
 
-def why_not_finite(measure: str, learning_rates: Sequence[float]) -> str:
-    """Why a validation "loss" or "quality" may be finite in no epoch, with the remedy."""
-    rates = " or ".join(f"{rate:g}" for rate in learning_rates)
-    diverged = f"training diverged at learning rate {rates}. Lower it, or look for missing values in the features."
+def why_not_finite(measure: str, learning_rates: Sequence[float] | None) -> str:
+    """Why a validation "loss" or "quality" may be finite in no epoch, with the remedy.
+
+    None stands for the learning rate of the optimizer's own.
+    """
+    rates = " or ".join(f"{rate:g}" for rate in learning_rates or ())
+    at = f"learning rate {rates}" if learning_rates else "the optimizer's learning rate"
+    diverged = f"training diverged at {at}. Lower it, or look for missing values in the features."
     if measure == "loss":
         return diverged
     return f"{diverged} Or no call changes anything in the validation cohorts: compare their transitions by action."
