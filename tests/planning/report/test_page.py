@@ -10,7 +10,7 @@ from markupsafe import Markup
 from armwise.planning.report.markup import join, tag
 from armwise.planning.report.page import SECTIONS, write_page
 from armwise.planning.report.rendering import templates
-from armwise.planning.report.tables import Table
+from armwise.planning.report.tables import PageTable
 from tests.planning.report.pages import ATTACK, make_assessment, make_facts, sample_data
 
 # Elements that have no end.
@@ -183,7 +183,7 @@ def test_markup_escapes_text_once():
     assert tag("p", "\x1b\u202e") == "<p>\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}</p>"
     assert isinstance(join("a", None, Markup("<br>")), Markup)
     table = templates().get_template("parts.html").module.table
-    assert table(Table("Caption <", ("<",), [("<",)])).count("&lt;") == 4
+    assert table(PageTable("Caption <", ("<",), [("<",)])).count("&lt;") == 4
 
 
 def test_templates_escape_what_they_are_given_and_know_every_name():

@@ -11,7 +11,7 @@ from armwise.planning.evidence import BOTH, HELPED, HURT
 from armwise.planning.report.effect import list_warning
 from armwise.planning.report.facts import Facts
 from armwise.planning.report.numbers import count, decimal
-from armwise.planning.report.tables import Table
+from armwise.planning.report.tables import PageTable
 from armwise.planning.rules import LOTTERY
 
 # A page of ten thousand rows is no page; the list itself is a file. Of each group, at most so many are shown.
@@ -36,7 +36,7 @@ class Sheet(NamedTuple):
     """
 
     styles: str
-    calls: Table
+    calls: PageTable
     more: str
 
 
@@ -108,7 +108,7 @@ def _sheet(caption: str, calls: pl.DataFrame, style: str, note: str | None) -> S
     longest = max((len(row[1]) + len(row[2]) for row in rows), default=0)
     styles = [style, *(["lines"] if longest <= LONGEST_LINE else []), *(["short"] if longest_id <= SHORT_ID else [])]
     more = calls.height - len(rows)
-    table = Table(caption, ("Place", "Id", "Why", "Gain", "Index"), rows, words=3, extra=(4,), note=note)
+    table = PageTable(caption, ("Place", "Id", "Why", "Gain", "Index"), rows, words=3, extra=(4,), note=note)
     return Sheet(" ".join(styles), table, count(more) if more > 0 else "")
 
 

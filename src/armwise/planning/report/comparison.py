@@ -14,7 +14,7 @@ from armwise.planning.assessment import Assessment
 from armwise.planning.report.charts import Chart, Point, Row, row_chart
 from armwise.planning.report.facts import Facts
 from armwise.planning.report.numbers import count, decimal, signed
-from armwise.planning.report.tables import Table
+from armwise.planning.report.tables import PageTable
 from armwise.text import counted
 
 NEVER = "never"
@@ -114,7 +114,7 @@ class BetterSection(NamedTuple):
     leads: Chart
     gains: Chart
     verdicts: tuple[Sentence, ...]
-    numbers: Table
+    numbers: PageTable
     rules: tuple[tuple[str, str], ...]
     bound: str
     times: str
@@ -200,11 +200,11 @@ def _gains(ways: Sequence[WayJudged], step: str) -> Chart:
     return row_chart("gains", title, rows, ("gain",), "{:+.3g}", ends=("← lost", "gained →"))
 
 
-def _table(kept: Assessment, judged: Sequence[Judged]) -> Table:
+def _table(kept: Assessment, judged: Sequence[Judged]) -> PageTable:
     leads = {each.name: _figures(each.lead) for each in judged}
     rows = [(name, _figures(way.gain), leads.get(name, "–")) for way in kept.ways if (name := in_words(way.name))]
     header = ("Whom to call", "Gain by 100 calls", "armwise gains more by")
-    return Table("Ways to choose whom to call, with 95 % intervals", header, rows)
+    return PageTable("Ways to choose whom to call, with 95 % intervals", header, rows)
 
 
 def _say_bound(bound: float, facts: Facts) -> str:

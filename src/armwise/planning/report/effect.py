@@ -11,7 +11,7 @@ from armwise.planning.evidence import describe_evidence, people_in
 from armwise.planning.report.charts import Point, Row, row_chart
 from armwise.planning.report.facts import Facts
 from armwise.planning.report.numbers import count, signed
-from armwise.planning.report.tables import ChartWithTable, Table
+from armwise.planning.report.tables import ChartWithTable, PageTable
 
 # With more groups than this, their effects are folded away.
 MOST_OPEN = 6
@@ -79,7 +79,7 @@ def _effects(name: str, title: str, effects: Sequence[tuple[str, CallEffect]]) -
         for label, each in effects
     ]
     chart = row_chart(name, title, rows, ("effect",), "{:+.3g}", ends=("← calls hurt", "calls help →"))
-    table = Table(title, ("Who", "Calls", "Effect, 95 % interval"), numbers)
+    table = PageTable(title, ("Who", "Calls", "Effect, 95 % interval"), numbers)
     return ChartWithTable(chart if rows else None, table)
 
 

@@ -7,7 +7,7 @@ from armwise.planning.report.charts import Chart, LegendEntry, Point, Row, bar_c
 from armwise.planning.report.equity import Group, Grouping
 from armwise.planning.report.facts import Facts
 from armwise.planning.report.numbers import count, decimal, percent, span
-from armwise.planning.report.tables import ChartWithTable, Table
+from armwise.planning.report.tables import ChartWithTable, PageTable
 
 SERIES = ("share of people", "share of those in need", "share of calls")
 
@@ -69,7 +69,7 @@ def _grouping(place: int, grouping: Grouping) -> GroupingShown:
         for group in grouping.groups
     ]
     chart = row_chart(f"groups-{place}", f"Who gets the calls, by {grouping.column}", points, SERIES)
-    table = Table(f"Calls by {grouping.column}", header, rows)
+    table = PageTable(f"Calls by {grouping.column}", header, rows)
     return GroupingShown(ChartWithTable(chart, table), _beyond_chance(grouping))
 
 

@@ -9,7 +9,7 @@ from armwise.planning.report.charts import Point, Row, row_chart
 from armwise.planning.report.facts import Facts
 from armwise.planning.report.forecast import Promise
 from armwise.planning.report.numbers import count, signed
-from armwise.planning.report.tables import ChartWithTable, Table
+from armwise.planning.report.tables import ChartWithTable, PageTable
 from armwise.text import counted
 
 TOO_FEW = "There are too few past calls to tell what this list will bring."
@@ -100,4 +100,4 @@ def _expected(promise: Promise, step: str) -> ChartWithTable:
     numbers.append(("this list, more than lots", signed(promise.lead.value), _interval(promise.lead)))
     header = ("Whom to call", f"Engaged {step}s gained", "90 % interval")
     chart = row_chart("promise", title, rows, ("gain",), "{:+.3g}", ends=("← lost", "gained →"))
-    return ChartWithTable(chart, Table(title, header, numbers))
+    return ChartWithTable(chart, PageTable(title, header, numbers))

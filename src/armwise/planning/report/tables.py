@@ -9,7 +9,7 @@ from armwise.planning.report.charts import Chart
 LONG_TEXT = 30
 
 
-class Table(NamedTuple):
+class PageTable(NamedTuple):
     """A table with a caption.
 
     Attributes:
@@ -38,4 +38,4 @@ class ChartWithTable(NamedTuple):
     """A chart, if there is anything to draw, and its numbers."""
 
     chart: Chart | None
-    numbers: Table
+    numbers: PageTable

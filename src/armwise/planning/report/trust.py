@@ -11,7 +11,7 @@ from armwise.planning.findings import Report
 from armwise.planning.report.charts import Chart, Point, Row, agreement_chart, bar_chart, column_chart, row_chart
 from armwise.planning.report.facts import Facts
 from armwise.planning.report.numbers import count, decimal, percent, span
-from armwise.planning.report.tables import ChartWithTable, Table
+from armwise.planning.report.tables import ChartWithTable, PageTable
 
 
 class Agreement(NamedTuple):
@@ -93,7 +93,7 @@ def _surprise(predictions: Sequence[PredictionQuality], step: str) -> ChartWithT
     title = "Average surprise at what happened (smaller is better)"
     header = ("Predicted by", "Surprise (95 % interval)", "More than armwise")
     chart = row_chart("surprise", title, marks, ("surprise",), "{:.2g}")
-    return ChartWithTable(chart, Table(title, header, rows))
+    return ChartWithTable(chart, PageTable(title, header, rows))
 
 
 def _loss(each: Estimate) -> str:
@@ -115,7 +115,7 @@ def _agreement(name: str, title: str, bins: tuple[Bin, ...]) -> Agreement:
     ]
     header = ("Predicted", "Observed", "95 % interval", "Observations")
     chart = agreement_chart(name, f"{title} (observed, over predicted)", points, "predicted")
-    return Agreement(title, ChartWithTable(chart, Table(title, header, rows, words=0)))
+    return Agreement(title, ChartWithTable(chart, PageTable(title, header, rows, words=0)))
 
 
 class FileWarning(NamedTuple):
@@ -141,7 +141,7 @@ class DataSection(NamedTuple):
     observed: Chart
     missing: Chart | None
     warnings: tuple[FileWarning, ...]
-    numbers: Table
+    numbers: PageTable
     step: str
 
 
@@ -156,7 +156,7 @@ def data_section(facts: Facts) -> DataSection:
         observed=column_chart("observed", title, quality.observed_shares, quality.outages, *axes),
         missing=bar_chart("missing", "Empty cells, by column (people)", lacking) if lacking else None,
         warnings=_warnings(facts.findings),
-        numbers=Table("What the tables hold", ("What", "Number"), _numbers(quality, step)),
+        numbers=PageTable("What the tables hold", ("What", "Number"), _numbers(quality, step)),
         step=step,
     )
 
