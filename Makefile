@@ -10,13 +10,16 @@ SHAPES := --jaxtyping-packages=armwise._validation,$(TYPED),armwise.planning,arm
 INSTALL = $(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-all lint format bench clean
+.PHONY: help demo docs test test-slow test-all lint format bench clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
 
 demo: $(VENV)/core ## a simulated programme, from raw files to a call list and a report
 	$(RUN) -m armwise demo
+
+docs: $(VENV)/docs ## the documentation site in site/, every link checked
+	$(RUN) -m mkdocs build --strict --quiet
 
 test: $(VENV)/dev ## every package and every claim once, by its fastest honest oracle; a few minutes
 	$(PYTEST) -m "not exhaustive"
@@ -45,7 +48,7 @@ bench: $(VENV)/bench ## measure, side by side with peers, and rewrite results, R
 	$(RUN) -m benchmarks.pages
 
 clean: ## remove the virtual environment and every cache
-	rm -rf $(VENV) .pytest_cache .jax_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) site .pytest_cache .jax_cache .mypy_cache .ruff_cache .hypothesis
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

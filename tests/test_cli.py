@@ -20,7 +20,9 @@ def run(*arguments: object):
 
 
 def test_help_starts_neither_jax_nor_polars():
-    code = "import sys, armwise.cli; print([name for name in ('jax', 'polars', 'numpy') if name in sys.modules])"
+    code = (
+        "import sys, armwise.cli; print([name for name in ('jax', 'jinja2', 'polars', 'numpy') if name in sys.modules])"
+    )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
 

@@ -24,10 +24,22 @@ from armwise.planning.report.closeness import Closeness
 from armwise.planning.report.equity import make_groupings
 from armwise.planning.report.facts import Facts, make_background
 from armwise.planning.report.forecast import Promise
+from armwise.planning.report.page import SECTIONS
+from armwise.planning.report.rendering import templates
 from armwise.planning.rules import CallRules
 
 ATTACK = "<script>alert(1)</script>\"'&"
 LONG = "never to be called: a reason that is longer than a narrow chart has room for, and says little"
+
+
+def write_section(name, facts):
+    """A section without its heading."""
+    return templates().get_template(f"{name}.html").render(section=SECTIONS[name][1](facts))
+
+
+def draw(chart):
+    """A chart under its title, with its legend."""
+    return templates().get_template("parts.html").module.figure(chart)
 
 
 def make_effects(overall=(0.2, 0.1, 0.3), away=(0.3, 0.15, 0.45), engaged=(0.1, -0.05, 0.25), **changes):

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from armwise.planning.evidence import BOTH, HELPED, HURT, NOT_SHOWN, Evidence
-from armwise.planning.report.calls import MOST_LISTED, calls_section, say_choice, usual_reasons, why
+from armwise.planning.report.calls import MOST_LISTED, say_choice, usual_reasons, why
 from armwise.planning.rules import CHOICES, LOTTERY, CallRules
-from tests.planning.report.pages import make_facts, sample_data
+from tests.planning.report.pages import make_facts, sample_data, write_section
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +55,7 @@ def test_reasons_say_when_seen_past_calls_and_whether_a_gain_is_shown(facts):
         ("never observed", "2 calls, latest 4 weeks ago", "gain unknown"),
         ("not engaged 2 weeks ago", "5 calls, latest this week", "no gain shown"),
     ]
-    page = calls_section(listed)
+    page = write_section("calls", listed)
     assert "2.00 (1.00 to 3.00)" in page
     assert "unknown" in page
 
@@ -77,7 +77,7 @@ def test_a_line_claims_no_more_than_past_calls_show(facts, evidence, gains, harm
 def test_what_most_have_in_common_is_said_once(facts):
     listed = with_calls(facts, id=["a", "b", "c", "d"], num_calls=[0, 0, 1, 1], since_call=[None, None, 2, 3])
     assert usual_reasons(why(listed)) == ["not engaged last week", "gain shown"]
-    page = calls_section(listed)
+    page = write_section("calls", listed)
     assert page.count("not engaged last week") == 1
     assert "Unless a line says otherwise: not engaged last week; gain shown." in page
     assert "<td>never called</td>" in page
@@ -87,42 +87,44 @@ def test_what_most_have_in_common_is_said_once(facts):
 
 
 def test_people_whom_nothing_sets_apart_are_said_to_be_alike(facts):
-    page = calls_section(with_calls(facts, id=["a", "b", "c"], num_calls=[0, 0, 1], since_call=[None, None, 2]))
+    page = write_section(
+        "calls", with_calls(facts, id=["a", "b", "c"], num_calls=[0, 0, 1], since_call=[None, None, 2])
+    )
     assert page.count("<td>as most</td>") == 2
     assert "<td>1 call, 2 weeks ago</td>" in page
 
 
 def test_each_group_has_its_sheet_in_the_order_of_the_list(facts):
     listed = with_calls(facts, id=["a", "b", "c"], group=["south", "north", "south"])
-    page = calls_section(listed)
+    page = write_section("calls", listed)
     captions = re.findall(r"<caption>(.*?)<small>", page)
     # Each sheet can be handed out alone, so each says what holds for most.
     assert captions == ["north: 1 call, the week from 2024-02-26", "south: 2 calls, the week from 2024-02-26"]
     assert re.findall(r"<tr><td>(\d)</td><td>(\w)</td>", page) == [("2", "b"), ("1", "a"), ("3", "c")]
-    assert calls_section(with_calls(facts, id=["a", "b"])).count("<caption>") == 1
+    assert write_section("calls", with_calls(facts, id=["a", "b"])).count("<caption>") == 1
 
 
 def test_a_group_without_a_name_is_a_group(facts):
-    page = calls_section(with_calls(facts, id=["a", "b"], group=["north", None]))
+    page = write_section("calls", with_calls(facts, id=["a", "b"], group=["north", None]))
     assert "no group: 1 call" in page
 
 
 def test_long_sheets_are_cut_one_by_one(facts):
     size = MOST_LISTED + 7
     ids = [f"{row}" for row in range(2 * size)]
-    page = calls_section(with_calls(facts, id=ids, group=["north"] * size + ["south"] * size))
+    page = write_section("calls", with_calls(facts, id=ids, group=["north"] * size + ["south"] * size))
     assert page.count("7 more are in the call list itself") == 2
     assert page.count("<tr><td>") == 2 * MOST_LISTED
 
 
 def test_long_ids_may_be_broken_and_short_ones_not(facts):
-    assert 'class="sheet lines short"' in calls_section(with_calls(facts, id=["000085", "000193"]))
-    assert 'class="sheet"' in calls_section(with_calls(facts, id=["x" * 100, "b"]))
+    assert 'class="sheet lines short"' in write_section("calls", with_calls(facts, id=["000085", "000193"]))
+    assert 'class="sheet"' in write_section("calls", with_calls(facts, id=["x" * 100, "b"]))
 
 
 def test_a_gain_has_its_interval(facts):
     listed = with_calls(facts, id=["a"], expected_gain=[0.4], gain_low=[-0.15], gain_high=[0.95])
-    assert '<td class="number">0.40 (−0.15 to 0.95)</td>' in calls_section(listed)
+    assert '<td class="number">0.40 (−0.15 to 0.95)</td>' in write_section("calls", listed)
 
 
 def test_where_own_weeks_are_known_each_line_has_its_own_reason(facts):
@@ -131,7 +133,7 @@ def test_where_own_weeks_are_known_each_line_has_its_own_reason(facts):
     ]
     made = with_calls(facts, id=list("abcd"), reason=reasons, call_probability=[0.07] * 4)
     plan = dataclasses.replace(made.plan, num_draws=64)
-    page = str(calls_section(made._replace(plan=plan)))
+    page = str(write_section("calls", made._replace(plan=plan)))
     assert all(f"engaged in {n} of 9 weeks; comes back with 2{n} %<" in page for n in range(4))
     assert "Unless a line says otherwise: 7 of 100 likely models choose her." in page
     assert why(made._replace(plan=plan))[0] == tuple(reasons[0].split("; "))

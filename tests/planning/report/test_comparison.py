@@ -7,9 +7,9 @@ import pytest
 from armwise.evaluation.resampling import Estimate
 from armwise.evaluation.simple_rules import RULES_OF_THUMB
 from armwise.planner import WayJudged
-from armwise.planning.report.comparison import WAYS, Verdict, answer, better_section, judge_ways
+from armwise.planning.report.comparison import WAYS, Verdict, answer, judge_ways
 from armwise.planning.report.page import write_page
-from tests.planning.report.pages import make_assessment, make_effects, make_facts, make_way, sample_data
+from tests.planning.report.pages import make_assessment, make_effects, make_facts, make_way, sample_data, write_section
 
 
 @pytest.fixture(scope="module")
@@ -88,10 +88,10 @@ def test_the_page_says_it_near_the_top_with_intervals(facts):
 
 def test_the_bound_is_said_with_its_condition(facts):
     assert "No rule could gain more than 40.0 engaged weeks by 100 calls, if people behave as estimated" in (
-        better_section(facts)
+        write_section("better", facts)
     )
     doubtful = facts._replace(effects=make_effects((0.0, -0.1, 0.1), (0.0, -0.1, 0.1), (0.0, -0.1, 0.1)))
-    assert "it may as well be 0" in better_section(doubtful)
+    assert "it may as well be 0" in write_section("better", doubtful)
     nothing = facts._replace(assessment=make_assessment(bound=0.01))
-    assert "No rule could gain anything by calls" in better_section(nothing)
-    assert "No rule could" not in better_section(facts._replace(assessment=make_assessment(bound=None)))
+    assert "No rule could gain anything by calls" in write_section("better", nothing)
+    assert "No rule could" not in write_section("better", facts._replace(assessment=make_assessment(bound=None)))

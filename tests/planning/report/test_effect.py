@@ -5,10 +5,9 @@ import pytest
 
 from armwise.evaluation.effects import CallEffect
 from armwise.evaluation.resampling import Estimate
-from armwise.planning.report.calls import calls_section
-from armwise.planning.report.effect import MOST_OPEN, effect_section, hurt_groups, list_warning
+from armwise.planning.report.effect import MOST_OPEN, hurt_groups, list_warning
 from armwise.planning.report.page import SECTIONS, write_page
-from tests.planning.report.pages import ATTACK, make_effects, make_facts, sample_data
+from tests.planning.report.pages import ATTACK, make_effects, make_facts, sample_data, write_section
 
 NOTHING = make_effects((0.01, -0.05, 0.07), (0.02, -0.05, 0.09), (0.0, -0.1, 0.1))
 
@@ -24,7 +23,7 @@ def test_it_is_the_first_section_after_the_alarms(facts):
 
 
 def test_the_answer_everyone_the_states_and_the_groups_are_shown(facts):
-    section = effect_section(facts)
+    section = write_section("effect", facts)
     assert '<p class="answer">Past calls helped.</p><p>After 60 calls there were 20.0 more people engaged' in section
     for words in ("everyone", "not engaged before the call", "language: &lt;script&gt;"):
         assert words in section
@@ -34,7 +33,7 @@ def test_the_answer_everyone_the_states_and_the_groups_are_shown(facts):
 
 
 def test_a_group_with_too_few_calls_has_no_effect(facts):
-    section = effect_section(facts)
+    section = write_section("effect", facts)
     assert "too few calls" in section
     assert "nan" not in section.lower()
 
@@ -42,17 +41,17 @@ def test_a_group_with_too_few_calls_has_no_effect(facts):
 def test_many_groups_are_folded_and_chance_is_mentioned(facts):
     few = tuple(CallEffect(f"g{number}", 30, Estimate(0.1, 0.0, 0.2)) for number in range(MOST_OPEN))
     many = (*few, few[0])
-    assert "<summary>By group</summary>" not in effect_section(
-        facts._replace(effects=make_effects(by_group={"a": few}))
+    assert "<summary>By group</summary>" not in write_section(
+        "effect", facts._replace(effects=make_effects(by_group={"a": few}))
     )
-    section = effect_section(facts._replace(effects=make_effects(by_group={"a": many})))
+    section = write_section("effect", facts._replace(effects=make_effects(by_group={"a": many})))
     assert "<summary>By group</summary>" in section
     assert "about 1 would differ from 0 by chance" in section
 
 
 def test_without_groups_and_without_calls_the_section_still_says_so(facts):
     nothing = make_effects(*([np.nan] * 3,) * 3, by_group={}, comparable=0.0)
-    section = effect_section(facts._replace(effects=nothing))
+    section = write_section("effect", facts._replace(effects=nothing))
     assert "There are too few past calls to tell whether calls help" in section
     assert "nan" not in section.lower()
 
@@ -67,7 +66,7 @@ def test_without_groups_and_without_calls_the_section_still_says_so(facts):
     ],
 )
 def test_the_list_says_at_its_top_what_it_is_worth(facts, effects, words):
-    section = calls_section(facts._replace(effects=effects))
+    section = write_section("calls", facts._replace(effects=effects))
     assert words in section
     assert section.index(words) < section.index("<table")
     assert words in write_page(facts._replace(effects=effects))

@@ -4,10 +4,17 @@ import re
 from html.parser import HTMLParser
 
 import pytest
+from jinja2 import UndefinedError
+from markupsafe import Markup
 
-from armwise.planning.report.markup import VOID, Markup, join, table, tag
+from armwise.planning.report.markup import join, tag
 from armwise.planning.report.page import SECTIONS, write_page
+from armwise.planning.report.rendering import templates
+from armwise.planning.report.tables import PageTable
 from tests.planning.report.pages import ATTACK, make_assessment, make_facts, sample_data
+
+# Elements that have no end.
+VOID = ("meta", "br")
 
 
 class Reader(HTMLParser):
@@ -175,4 +182,20 @@ def test_markup_escapes_text_once():
     assert tag("p", "", title='"') == '<p title="&quot;"></p>'
     assert tag("p", "\x1b\u202e") == "<p>\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}</p>"
     assert isinstance(join("a", None, Markup("<br>")), Markup)
-    assert table("Caption <", ("<",), [("<",)]).count("&lt;") == 4
+    table = templates().get_template("parts.html").module.table
+    assert table(PageTable("Caption <", ("<",), [("<",)])).count("&lt;") == 4
+
+
+def test_templates_escape_what_they_are_given_and_know_every_name():
+    def said(text, **names):
+        return templates().from_string(text).render(names)
+
+    assert said("{{ name }}", name=ATTACK).count("<") == 0
+    assert said("{{ name }}", name="\x1b\u202e") == "\N{REPLACEMENT CHARACTER}\N{REPLACEMENT CHARACTER}"
+    assert said("{{ name }}", name=Markup("<b>")) == "<b>"
+    with pytest.raises(UndefinedError, match="'nmae' is undefined"):
+        said("{{ nmae }}", name="a")
+
+
+def test_each_section_has_a_template_of_its_name():
+    assert {f"{name}.html" for name in SECTIONS} | {"page.html", "parts.html"} == set(templates().list_templates())

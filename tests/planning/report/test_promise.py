@@ -5,9 +5,9 @@ import pytest
 from armwise.evaluation.effects import NOTHING
 from armwise.planning.report.alarms import find_alarms
 from armwise.planning.report.forecast import make_promise
-from armwise.planning.report.promise import forecast_section, say_promise
+from armwise.planning.report.promise import say_promise
 from tests.planning.report import pages
-from tests.planning.report.pages import make_assessment, make_effects, make_facts, sample_data
+from tests.planning.report.pages import make_assessment, make_effects, make_facts, sample_data, write_section
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +27,7 @@ def test_a_list_is_promised_what_as_many_calls_gained_in_past_weeks():
 def test_nobody_on_the_list_gains_nothing(data):
     promise = make_promise(make_assessment(), 0)
     assert promise.listed == (0, 0, 0)
-    assert "Nobody is on the list" in forecast_section(make_facts(data, promise=promise))
+    assert "Nobody is on the list" in write_section("forecast", make_facts(data, promise=promise))
 
 
 SHOWN, NOT_SHOWN, HARMFUL = make_effects(), make_effects(*[(0.0, -0.1, 0.1)] * 3), make_effects((-0.2, -0.3, -0.1))
@@ -47,13 +47,13 @@ SHOWN, NOT_SHOWN, HARMFUL = make_effects(), make_effects(*[(0.0, -0.1, 0.1)] * 3
 def test_each_case_has_its_words(data, effects, listed, lead, words):
     promise = pages.make_promise(listed, lead=lead)
     assert words in say_promise(promise, effects, "week")
-    section = forecast_section(make_facts(data, promise=promise, effects=effects))
+    section = write_section("forecast", make_facts(data, promise=promise, effects=effects))
     assert words in section
     assert "What is not promised" in section
 
 
 def test_the_numbers_are_shown_beside_lots_and_no_calls(data):
-    section = forecast_section(make_facts(data))
+    section = write_section("forecast", make_facts(data))
     assert "3 calls on this list: +30.0 engaged weeks in the next 12 weeks (90 % interval +10.0 to +50.0)." in section
     for row in ("this list</td>", "as many calls by lot</td>", "no calls</td>", "this list, more than lots</td>"):
         assert row in section
@@ -61,7 +61,7 @@ def test_the_numbers_are_shown_beside_lots_and_no_calls(data):
 
 
 def test_without_an_evaluation_the_command_is_named(data):
-    section = forecast_section(make_facts(data, promise=None, assessment=None))
+    section = write_section("forecast", make_facts(data, promise=None, assessment=None))
     assert "has not been computed yet" in section
     assert "armwise evaluate PROGRAMME --for-report" in section
 
@@ -72,7 +72,7 @@ def test_without_calls_to_judge_by_nothing_is_promised(data):
     )
     assert not unknown.is_known
     facts = make_facts(data, promise=unknown)
-    section = forecast_section(facts)
+    section = write_section("forecast", facts)
     assert "too few past calls to tell what this list will bring. Nothing can be promised." in section
     assert "nan" not in section
     (alarm,) = [each for each in find_alarms(facts) if each.section == "forecast"]

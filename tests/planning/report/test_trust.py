@@ -4,8 +4,8 @@ import pytest
 
 from armwise.evaluation.prediction import PredictionQuality
 from armwise.evaluation.resampling import Estimate
-from armwise.planning.report.trust import checks_section, say_predictions
-from tests.planning.report.pages import make_facts, sample_data
+from armwise.planning.report.trust import say_predictions
+from tests.planning.report.pages import make_facts, sample_data, write_section
 
 
 def predictions(own_weeks, population):
@@ -36,7 +36,7 @@ def test_own_weeks_are_compared_in_words(lead, words):
 
 
 def test_the_section_has_the_sentence_the_bins_and_the_table(tmp_path):
-    section = checks_section(make_facts(sample_data(tmp_path)))
+    section = write_section("checks", make_facts(sample_data(tmp_path)))
     assert "own past weeks predict better than armwise does" in section
     assert "in each later week" in section
     assert "0.610 (0.590 to 0.630)" in section

@@ -10,8 +10,8 @@ from armwise.planning.report.comparison import Verdict, judge_ways
 from armwise.planning.report.effect import hurt_groups, hurt_people
 from armwise.planning.report.equity import Group, Grouping
 from armwise.planning.report.facts import Facts
-from armwise.planning.report.markup import Markup, count, percent, signed, tag
 from armwise.planning.report.misplaced import GroupEffect, find_misplaced
+from armwise.planning.report.numbers import count, percent, signed
 from armwise.planning.report.promise import TOO_FEW
 
 # A group that lots would give at least so many calls gets none by chance in one of twenty lists.
@@ -30,17 +30,6 @@ class Alarm(NamedTuple):
     what: str
     meaning: str
     section: str
-
-
-def alarms_section(facts: Facts) -> Markup:
-    """All alarms in a box; or a line that says that there are none."""
-    alarms = find_alarms(facts)
-    if not alarms:
-        return tag("p", "Nothing alarming was found in the data, the list or its evaluation.", class_="calm")
-    items = [
-        tag("li", tag("strong", tag("a", alarm.what, href=f"#{alarm.section}")), " ", alarm.meaning) for alarm in alarms
-    ]
-    return tag("ul", *items, class_="alarms")
 
 
 def find_alarms(facts: Facts) -> list[Alarm]:

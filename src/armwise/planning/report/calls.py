@@ -1,7 +1,7 @@
 """The section of the list: who is called and why, one line a person, group by group."""
 
 from collections import Counter
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 
@@ -10,7 +10,8 @@ from armwise.planning.call_list import Plan, state_word
 from armwise.planning.evidence import BOTH, HELPED, HURT
 from armwise.planning.report.effect import list_warning
 from armwise.planning.report.facts import Facts
-from armwise.planning.report.markup import Markup, count, decimal, fold, join, table, tag
+from armwise.planning.report.numbers import count, decimal
+from armwise.planning.report.tables import PageTable
 from armwise.planning.rules import LOTTERY
 
 # A page of ten thousand rows is no page; the list itself is a file. Of each group, at most so many are shown.
@@ -24,23 +25,51 @@ NUM_PARTS = 3
 # What holds for this share of the people is said once, above the list.
 USUAL = 0.6
 
-INDEX_IN_A_SENTENCE = (
-    "The index orders the list: it is the price at which, by the model's predictions, a call to this person would stop "
-    "being worth making."
-)
+
+class Sheet(NamedTuple):
+    """The list, or one group's part of it.
+
+    Attributes:
+        styles: classes, by the length of its lines.
+        calls: one line a person.
+        more: how many are left out here, in words; empty if nobody is.
+    """
+
+    styles: str
+    calls: PageTable
+    more: str
 
 
-def calls_section(facts: Facts) -> Markup:
+class CallsSection(NamedTuple):
+    """What the section says.
+
+    Attributes:
+        warning: what the list is worth, where past calls do not speak for it.
+        introduction: how it is ordered and was chosen.
+        sheets: the list, group by group.
+        num_steps: for which gains are counted.
+        step: what a step is called, in the singular.
+    """
+
+    warning: str | None
+    introduction: str
+    sheets: tuple[Sheet, ...]
+    num_steps: int
+    step: str
+
+
+def calls_section(facts: Facts) -> CallsSection:
     """Who is on the list and why."""
     reasons = why(facts)
     usual = usual_reasons(reasons)
     words = ["; ".join(part for part in parts if part and part not in usual) or "as most" for parts in reasons]
     calls = facts.plan.calls.with_columns(pl.Series("why", words, dtype=pl.String))
-    return join(
-        list_warning(facts),
-        tag("p", " ".join(["The call that armwise ranks highest comes first.", *say_choice(facts.plan)])),
-        *_sheets(facts, calls, f"Unless a line says otherwise: {'; '.join(usual)}." if usual else None),
-        fold("What gain and index mean", tag("p", _gain_in_a_sentence(facts.step), " ", INDEX_IN_A_SENTENCE)),
+    return CallsSection(
+        warning=list_warning(facts),
+        introduction=" ".join(["The call that armwise ranks highest comes first.", *say_choice(facts.plan)]),
+        sheets=tuple(_sheets(facts, calls, f"Unless a line says otherwise: {'; '.join(usual)}." if usual else None)),
+        num_steps=NUM_STEPS,
+        step=facts.step,
     )
 
 
@@ -57,15 +86,7 @@ def say_choice(plan: Plan) -> list[str]:
     return [lots, same] if plan.rules.choice == LOTTERY else [same]
 
 
-def _gain_in_a_sentence(step: str) -> str:
-    return (
-        f"The gain is how many more {step}s of engagement one call brings in the {NUM_STEPS} {step}s after it, on "
-        "average over people in the state that this person is probably in, with its 95 % interval. It is estimated "
-        "from past calls and is not known for this person alone."
-    )
-
-
-def _sheets(facts: Facts, calls: pl.DataFrame, note: str | None) -> list[Markup]:
+def _sheets(facts: Facts, calls: pl.DataFrame, note: str | None) -> list[Sheet]:
     """The list; where it has groups, one sheet for each, which starts a new page on paper."""
     when = facts.planned_step
     if "group" not in calls.columns or not calls.height:
@@ -78,7 +99,7 @@ def _sheets(facts: Facts, calls: pl.DataFrame, note: str | None) -> list[Markup]
     ]
 
 
-def _sheet(caption: str, calls: pl.DataFrame, style: str, note: str | None) -> Markup:
+def _sheet(caption: str, calls: pl.DataFrame, style: str, note: str | None) -> Sheet:
     rows = [
         (str(row["rank"]), row["id"], row["why"], gain_in_words(row), decimal(row["index"], 3))
         for row in calls.head(MOST_LISTED).iter_rows(named=True)
@@ -87,12 +108,8 @@ def _sheet(caption: str, calls: pl.DataFrame, style: str, note: str | None) -> M
     longest = max((len(row[1]) + len(row[2]) for row in rows), default=0)
     styles = [style, *(["lines"] if longest <= LONGEST_LINE else []), *(["short"] if longest_id <= SHORT_ID else [])]
     more = calls.height - len(rows)
-    return tag(
-        "div",
-        table(caption, ("Place", "Id", "Why", "Gain", "Index"), rows, words=3, extra=(4,), note=note),
-        tag("p", f"{count(more)} more are in the call list itself.", class_="note") if more > 0 else None,
-        class_=" ".join(styles),
-    )
+    table = PageTable(caption, ("Place", "Id", "Why", "Gain", "Index"), rows, words=3, extra=(4,), note=note)
+    return Sheet(" ".join(styles), table, count(more) if more > 0 else "")
 
 
 def gain_in_words(row: dict[str, Any]) -> str:

@@ -8,8 +8,10 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from markupsafe import Markup
+
 from armwise.planning.intervals import Number
-from armwise.planning.report.markup import Markup, join, tag
+from armwise.planning.report.markup import join, tag
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 400, 52, 22, 12, 44
 LONGEST_LABEL = 44
@@ -34,6 +36,29 @@ class Row(NamedTuple):
     points: tuple[Point | None, ...]
 
 
+class LegendEntry(NamedTuple):
+    """A series: its sign as a small drawing, and its name."""
+
+    sign: Markup
+    name: str
+
+
+class Chart(NamedTuple):
+    """A drawing under its title, with a legend if it has several series.
+
+    Attributes:
+        name: unique on the page.
+        title: above the drawing.
+        drawing: an SVG element, finished; what comes from a file is escaped in it.
+        legend: of the series.
+    """
+
+    name: str
+    title: str
+    drawing: Markup
+    legend: tuple[LegendEntry, ...]
+
+
 class Scale(NamedTuple):
     """From numbers between ``low`` and ``high`` to places between ``start`` and ``end``."""
 
@@ -54,7 +79,7 @@ def row_chart(
     series: Sequence[str],
     form: str = "{:.0%}",
     ends: tuple[str, str] | None = None,
-) -> Markup:
+) -> Chart:
     """For each row, its label and under it a mark for each series, with intervals where they are not empty.
 
     The axis always holds 0. Gridlines are drawn behind the marks only, so that they cross no label. ``ends`` says what
@@ -79,10 +104,10 @@ def row_chart(
             if point is not None and not math.isnan(point.value):
                 parts += _mark(x, point, top + 24 + 11 * number, number)
     described = "; ".join(_describe(row, series, form) for row in rows)
-    return _figure(name, title, f"{described}.", height, parts, series if len(series) > 1 else ())
+    return _chart(name, title, f"{described}.", height, parts, series if len(series) > 1 else ())
 
 
-def bar_chart(name: str, title: str, bars: Sequence[tuple[str, Number]]) -> Markup:
+def bar_chart(name: str, title: str, bars: Sequence[tuple[str, Number]]) -> Chart:
     """Numbers of people, one bar below the other, each under its label and followed by its number."""
     height, top = TOP + 40 * len(bars), max([1.0, *(value for _, value in bars)])
     x = Scale(0, top, 2, WIDTH - 70)
@@ -93,12 +118,12 @@ def bar_chart(name: str, title: str, bars: Sequence[tuple[str, Number]]) -> Mark
         parts.append(tag("rect", x=2, y=y + 17, width=round(x(value) - 2, 1), height=14, class_="bar"))
         parts.append(_text(x(value) + 6, y + 29, f"{value:,.0f}", "start"))
     described = "; ".join(f"{label}: {value:,.0f}" for label, value in bars)
-    return _figure(name, title, f"{described}.", height, parts, ())
+    return _chart(name, title, f"{described}.", height, parts, ())
 
 
 def column_chart(
     name: str, title: str, values: Sequence[Number], marked: Sequence[int], x_title: str, y_title: str
-) -> Markup:
+) -> Chart:
     """Shares of steps as columns from 0 to 100 %; the marked ones are drawn hollow."""
     height = 220
     x, y = Scale(0, len(values), LEFT, WIDTH - RIGHT), Scale(0, 1, height - BOTTOM, TOP)
@@ -113,10 +138,10 @@ def column_chart(
             parts.append(_text(x(place + 0.5), height - BOTTOM + 18, str(place + 1), "middle"))
     parts.append(_x_title(height, x_title))
     described = f"{y_title} by {x_title}, from {values[0]:.0%} in the first to {values[-1]:.0%} in the last."
-    return _figure(name, title, described, height, parts, ())
+    return _chart(name, title, described, height, parts, ())
 
 
-def agreement_chart(name: str, title: str, points: Sequence[tuple[Number, Point]], x_title: str) -> Markup:
+def agreement_chart(name: str, title: str, points: Sequence[tuple[Number, Point]], x_title: str) -> Chart:
     """Observed shares with intervals over predicted ones, and the line on which the two are equal."""
     height = 290
     x, y = Scale(0, 1, LEFT, WIDTH - RIGHT), Scale(0, 1, height - BOTTOM, TOP)
@@ -129,7 +154,7 @@ def agreement_chart(name: str, title: str, points: Sequence[tuple[Number, Point]
         parts.append(tag("circle", cx=x(predicted), cy=y(point.value), r=4, class_="mark series-0"))
     parts.append(_x_title(height, x_title))
     described = "; ".join(f"predicted {predicted:.0%}, observed {point.value:.0%}" for predicted, point in points)
-    return _figure(name, title, f"{described}.", height, parts, ())
+    return _chart(name, title, f"{described}.", height, parts, ())
 
 
 def nice_ticks(low: Number, high: Number) -> list[float]:
@@ -146,23 +171,24 @@ def nice_ticks(low: Number, high: Number) -> list[float]:
     return [round(number * step, 10) for number in range(first, max(last, first + 1) + 1)]
 
 
-def _figure(
+def _chart(
     name: str, title: str, described: str, height: Number, parts: Sequence[Markup], series: Sequence[str]
-) -> Markup:
-    """The chart under its title, with a legend if there are several series, and in words for who cannot see it."""
+) -> Chart:
+    """The drawing has its title and its numbers in words, for those who cannot see it."""
     words = (tag("title", title, id=f"{name}-title"), tag("desc", described, id=f"{name}-desc"))
     labelled = {"role": "img", "aria_labelledby": f"{name}-title {name}-desc"}
     drawing = tag("svg", *words, *parts, viewBox=f"0 0 {WIDTH} {height}", **labelled)
-    legend = [legend_entry(place, each) for place, each in enumerate(series)]
-    return tag(
-        "figure", tag("figcaption", title), tag("ul", *legend, class_="legend") if legend else None, drawing, id=name
-    )
+    return Chart(name, title, drawing, make_legend(series))
 
 
-def legend_entry(place: int, name: str) -> Markup:
-    """The sign of a series, and its name."""
+def make_legend(series: Sequence[str]) -> tuple[LegendEntry, ...]:
+    """The sign of each series, with its name."""
+    return tuple(LegendEntry(_sign(place), name) for place, name in enumerate(series))
+
+
+def _sign(place: int) -> Markup:
     mark = _shape(SHAPES[place % len(SHAPES)], 14, 7, f"mark series-{place}")
-    return tag("li", tag("svg", mark, viewBox="0 0 28 14", aria_hidden="true"), " ", name)
+    return tag("svg", mark, viewBox="0 0 28 14", aria_hidden="true")
 
 
 def _grid(y: Scale, ticks: Sequence[Number], labels: Sequence[str]) -> Markup:

@@ -11,9 +11,10 @@ from armwise.evaluation.simple_rules import RULES_OF_THUMB
 from armwise.planner.backtest import WayJudged
 from armwise.planner.past import ARMWISE
 from armwise.planning.assessment import Assessment
-from armwise.planning.report.charts import Point, Row, row_chart
+from armwise.planning.report.charts import Chart, Point, Row, row_chart
 from armwise.planning.report.facts import Facts
-from armwise.planning.report.markup import Markup, count, decimal, fold, join, signed, table, tag
+from armwise.planning.report.numbers import count, decimal, signed
+from armwise.planning.report.tables import PageTable
 from armwise.text import counted
 
 NEVER = "never"
@@ -28,7 +29,6 @@ WAYS = {
 }
 # Engaged steps by 100 calls; less is shown as 0.
 SMALLEST_BOUND = 0.05
-HOW_TO_COMPUTE = "armwise evaluate PROGRAMME --for-report"
 
 
 class Verdict(StrEnum):
@@ -76,25 +76,74 @@ def _judge(lead: Estimate) -> Verdict:
     return Verdict.WORSE if lead.is_below_zero else Verdict.SAME
 
 
-def better_section(facts: Facts) -> Markup:
-    """The answer, the verdicts one by one, and charts of the gains and of the differences."""
-    kept = facts.assessment
+class Sentence(NamedTuple):
+    """The verdict on armwise beside another way.
+
+    Attributes:
+        verdict: the first words.
+        name: of the other way.
+        numbers: the difference with its interval; empty where it is not known.
+    """
+
+    verdict: Verdict
+    name: str
+    numbers: str
+
+
+class BetterSection(NamedTuple):
+    """What the section says.
+
+    Attributes:
+        is_outdated: whether the evaluation is of other files than the list.
+        answer: in a sentence or two.
+        leads: how much more armwise gains than each other way.
+        gains: of each way, over no calls.
+        verdicts: one by one.
+        numbers: of all charts.
+        rules: names of the rules of thumb, and what they do.
+        bound: what no rule can exceed, in words; empty if it was not computed.
+        times: how often the ways were judged.
+        num_judged: decisions.
+        calls: among these decisions, in words.
+        num_steps: for which gains are counted.
+        step: what a step is called, in the singular.
+    """
+
+    is_outdated: bool
+    answer: str
+    leads: Chart
+    gains: Chart
+    verdicts: tuple[Sentence, ...]
+    numbers: PageTable
+    rules: tuple[tuple[str, str], ...]
+    bound: str
+    times: str
+    num_judged: str
+    calls: str
+    num_steps: int
+    step: str
+
+
+def better_section(facts: Facts) -> BetterSection | None:
+    """The answer, the verdicts one by one, and charts of the gains and of the differences; none without evaluation."""
+    kept, step = facts.assessment, facts.step
     if kept is None:
-        return not_computed("Nobody knows yet. The comparison with simpler ways")
+        return None
     judged = judge_ways(kept.ways)
-    return join(
-        age(facts),
-        tag("p", answer(judged, facts.effects.is_shown, facts.step), class_="answer"),
-        tag(
-            "div",
-            _leads(judged, facts.step),
-            _gains(kept.ways, facts.step),
-            class_="pair",
-        ),
-        tag("ul", *(tag("li", _sentence(each)) for each in judged), class_="verdicts"),
-        fold("The comparison in numbers", _table(kept, judged)),
-        tag("p", _bound(kept, facts)) if kept.bound is not None else None,
-        _how(kept, facts.step),
+    return BetterSection(
+        is_outdated=not facts.is_current,
+        answer=answer(judged, facts.effects.is_shown, step),
+        leads=_leads(judged, step),
+        gains=_gains(kept.ways, step),
+        verdicts=tuple(_sentence(each) for each in judged),
+        numbers=_table(kept, judged),
+        rules=tuple((WAYS[name], does) for name, does in RULES_OF_THUMB.items()),
+        bound="" if kept.bound is None else _say_bound(kept.bound, facts),
+        times=counted(len(kept.origins), "time"),
+        num_judged=count(kept.num_judged),
+        calls=counted(kept.num_calls, "call"),
+        num_steps=NUM_STEPS,
+        step=step,
     )
 
 
@@ -127,9 +176,8 @@ def _list(names: Sequence[str], word: str = "or") -> str:
     return f" {word} ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
 
 
-def _sentence(each: Judged) -> Markup:
-    numbers = "" if each.verdict == Verdict.UNKNOWN else f": {_figures(each.lead)}"
-    return join(tag("strong", each.verdict), f" {each.name}{numbers}.")
+def _sentence(each: Judged) -> Sentence:
+    return Sentence(each.verdict, each.name, "" if each.verdict == Verdict.UNKNOWN else _figures(each.lead))
 
 
 def _figures(estimate: Estimate) -> str:
@@ -138,13 +186,13 @@ def _figures(estimate: Estimate) -> str:
     return f"{signed(estimate.value)} ({signed(estimate.low)} to {signed(estimate.high)})"
 
 
-def _leads(judged: Sequence[Judged], step: str) -> Markup:
+def _leads(judged: Sequence[Judged], step: str) -> Chart:
     rows = [Row(each.name, (Point(*each.lead),)) for each in judged if each.verdict != Verdict.UNKNOWN]
     title = f"How much more armwise gains than … (engaged {step}s by 100 calls)"
     return row_chart("ways", title, rows, ("armwise gains",), "{:+.3g}", ends=("← armwise worse", "armwise better →"))
 
 
-def _gains(ways: Sequence[WayJudged], step: str) -> Markup:
+def _gains(ways: Sequence[WayJudged], step: str) -> Chart:
     shown = [way for way in ways if way.name != NEVER and not math.isnan(way.gain.value)]
     shown.sort(key=lambda way: way.name not in WAYS)
     rows = [Row(in_words(way.name), (Point(*way.gain),)) for way in shown]
@@ -152,55 +200,19 @@ def _gains(ways: Sequence[WayJudged], step: str) -> Markup:
     return row_chart("gains", title, rows, ("gain",), "{:+.3g}", ends=("← lost", "gained →"))
 
 
-def _table(kept: Assessment, judged: Sequence[Judged]) -> Markup:
+def _table(kept: Assessment, judged: Sequence[Judged]) -> PageTable:
     leads = {each.name: _figures(each.lead) for each in judged}
     rows = [(name, _figures(way.gain), leads.get(name, "–")) for way in kept.ways if (name := in_words(way.name))]
     header = ("Whom to call", "Gain by 100 calls", "armwise gains more by")
-    rules = [tag("li", tag("strong", WAYS[name]), f": {RULES_OF_THUMB[name]}") for name in RULES_OF_THUMB]
-    return join(table("Ways to choose whom to call, with 95 % intervals", header, rows), tag("ul", *rules))
+    return PageTable("Ways to choose whom to call, with 95 % intervals", header, rows)
 
 
-def _bound(kept: Assessment, facts: Facts) -> str:
-    assert kept.bound is not None
-    if kept.bound < SMALLEST_BOUND:
+def _say_bound(bound: float, facts: Facts) -> str:
+    if bound < SMALLEST_BOUND:
         return "No rule could gain anything by calls, if people behave as estimated."
     doubt = "" if facts.effects.is_shown else " Past calls are not shown to help, so that it may as well be 0."
     return (
-        f"No rule could gain more than {decimal(kept.bound, 1)} engaged {facts.step}s by 100 calls, if people behave "
+        f"No rule could gain more than {decimal(bound, 1)} engaged {facts.step}s by 100 calls, if people behave "
         f"as estimated and calls do the same for all in the same state. This bound is for calls in every "
         f"{facts.step}, whose effects overlap; the gains above are of single calls, and can be larger.{doubt}"
-    )
-
-
-def _how(kept: Assessment, step: str) -> Markup:
-    """What was judged, in small print."""
-    origins = counted(len(kept.origins), "time")
-    return tag(
-        "p",
-        f"Judged on past {step}s: {origins}, armwise learned from half of the people and the {step}s up to then, and "
-        f"listed whom to call among the other half in the {step}s after. {count(kept.num_judged)} decisions, "
-        f"{counted(kept.num_calls, 'call')} among them. Numbers are engaged {step}s gained in the {NUM_STEPS} {step}s "
-        "after 100 calls; lines and brackets are 95 % intervals over people. A list is credited only where people "
-        f"whom it ranks high did gain more from the calls that were made. Only calls of later {step}s count here, and "
-        f"those of all {step}s in the section before, so that the two can disagree by chance.",
-        class_="note",
-    )
-
-
-def age(facts: Facts) -> Markup | None:
-    """A warning where the evaluation is of other files than the list."""
-    if facts.is_current:
-        return None
-    return tag(
-        "p",
-        "This was computed from other files than the list: settings or tables have changed since. To renew it: ",
-        tag("code", HOW_TO_COMPUTE),
-        class_="banner",
-    )
-
-
-def not_computed(what: str) -> Markup:
-    """How to get what is not there."""
-    return tag(
-        "p", f"{what} has not been computed yet. To compute it: ", tag("code", HOW_TO_COMPUTE), ", then report again."
     )

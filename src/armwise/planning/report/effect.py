@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from scipy.special import ndtri
 
@@ -9,33 +10,46 @@ from armwise.evaluation.effects import CallEffect, CallEffects
 from armwise.planning.evidence import describe_evidence, people_in
 from armwise.planning.report.charts import Point, Row, row_chart
 from armwise.planning.report.facts import Facts
-from armwise.planning.report.markup import Markup, count, fold, join, signed, table, tag
+from armwise.planning.report.numbers import count, signed
+from armwise.planning.report.tables import ChartWithTable, PageTable
 
 # With more groups than this, their effects are folded away.
 MOST_OPEN = 6
 A_GUESS = "this list is a guess about whom a call might help."
 
 
-def effect_section(facts: Facts) -> Markup:
+class EffectSection(NamedTuple):
+    """What the section says.
+
+    Attributes:
+        verdict: the answer in a sentence.
+        numbers: that it rests on; empty where there are none.
+        states: the effects for everyone and by state.
+        groups: the effects by group, if there are groups.
+        by_chance: what to keep in mind about many groups, whose effects are folded away; none for a few.
+        step: what a step is called, in the singular.
+    """
+
+    verdict: str
+    numbers: str
+    states: ChartWithTable
+    groups: ChartWithTable | None
+    by_chance: str | None
+    step: str
+
+
+def effect_section(facts: Facts) -> EffectSection:
     """The answer in words, then every effect with its interval."""
-    effects = facts.effects
-    described = describe_evidence(effects, facts.step, facts.num_states)
+    described = describe_evidence(facts.effects, facts.step, facts.num_states)
     verdict, stop, numbers = described.partition(". ")
-    verdict += stop.strip()
-    groups = list(_groups(effects))
-    by_group = None
-    if groups:
-        by_group = _effects("effect-groups", f"{_what(facts)}, by group", groups)
-        by_group = by_group if len(groups) <= MOST_OPEN else fold("By group", by_group, tag("p", _by_chance(groups)))
-    return join(
-        tag("p", verdict, class_="answer"),
-        tag("p", numbers) if numbers else None,
-        tag(
-            "div",
-            _effects("effect-states", _what(facts), _states(facts)),
-            tag("div", by_group, _how(facts)),
-            class_="pair",
-        ),
+    groups = list(_groups(facts.effects))
+    return EffectSection(
+        verdict=verdict + stop.strip(),
+        numbers=numbers,
+        states=_effects("effect-states", _what(facts), _states(facts)),
+        groups=_effects("effect-groups", f"{_what(facts)}, by group", groups) if groups else None,
+        by_chance=_by_chance(groups) if len(groups) > MOST_OPEN else None,
+        step=facts.step,
     )
 
 
@@ -57,7 +71,7 @@ def _groups(effects: CallEffects) -> Iterator[tuple[str, CallEffect]]:
         yield from ((f"{column}: {each.name}", each) for each in groups)
 
 
-def _effects(name: str, title: str, effects: Sequence[tuple[str, CallEffect]]) -> Markup:
+def _effects(name: str, title: str, effects: Sequence[tuple[str, CallEffect]]) -> ChartWithTable:
     known = [each for each in effects if not math.isnan(each[1].effect.value)]
     rows = [Row(label, (Point(*(100 * edge for edge in each.effect)),)) for label, each in known]
     numbers = [
@@ -65,11 +79,8 @@ def _effects(name: str, title: str, effects: Sequence[tuple[str, CallEffect]]) -
         for label, each in effects
     ]
     chart = row_chart(name, title, rows, ("effect",), "{:+.3g}", ends=("← calls hurt", "calls help →"))
-    return tag(
-        "div",
-        chart if rows else None,
-        fold("These effects in numbers", table(title, ("Who", "Calls", "Effect, 95 % interval"), numbers)),
-    )
+    table = PageTable(title, ("Who", "Calls", "Effect, 95 % interval"), numbers)
+    return ChartWithTable(chart if rows else None, table)
 
 
 def hurt_groups(effects: CallEffects) -> list[str]:
@@ -94,32 +105,18 @@ def _by_chance(groups: Sequence[tuple[str, CallEffect]]) -> str:
     )
 
 
-def _how(facts: Facts) -> Markup:
-    """What was compared, in small print."""
-    return tag(
-        "p",
-        "Each call is compared with people who were not called and were alike before: the same state for about as "
-        f"long, the same part of the history, a similar past, similar earlier calls. Lines are 95 % intervals over "
-        f"people. This is what calls caused, provided that nobody was called for a reason that the tables do not hold; "
-        f"only calls by lot make sure of that. An effect on later {facts.step}s is not counted here.",
-        class_="note",
-    )
-
-
-def list_warning(facts: Facts) -> Markup | None:
+def list_warning(facts: Facts) -> str | None:
     """What the list is worth, where past calls do not speak for it."""
     effects = facts.effects
     if effects.is_enough and effects.overall.effect.is_below_zero:
-        said = "Past calls are shown to hurt. Do not use this list before you know why."
-    elif effects.is_enough and effects.hurt_states:
-        said = f"Past calls are shown to hurt people {hurt_people(facts)}. Do not call them before you know why."
-    elif not effects.is_enough:
-        said = f"There are too few past calls to tell whether calls help; {A_GUESS}"
-    elif not effects.is_shown:
-        said = f"Past calls are not shown to help; {A_GUESS}"
-    else:
-        return None
-    return tag("p", said, class_="banner")
+        return "Past calls are shown to hurt. Do not use this list before you know why."
+    if effects.is_enough and effects.hurt_states:
+        return f"Past calls are shown to hurt people {hurt_people(facts)}. Do not call them before you know why."
+    if not effects.is_enough:
+        return f"There are too few past calls to tell whether calls help; {A_GUESS}"
+    if not effects.is_shown:
+        return f"Past calls are not shown to help; {A_GUESS}"
+    return None
 
 
 def hurt_people(facts: Facts) -> str:

@@ -1,15 +1,55 @@
 """The section about everyone together: which groups the calls go to."""
 
+from typing import NamedTuple
+
 from armwise.planning.intervals import Share
-from armwise.planning.report.charts import Point, Row, bar_chart, legend_entry, row_chart
+from armwise.planning.report.charts import Chart, LegendEntry, Point, Row, bar_chart, make_legend, row_chart
 from armwise.planning.report.equity import Group, Grouping
 from armwise.planning.report.facts import Facts
-from armwise.planning.report.markup import Markup, count, decimal, fold, join, percent, span, table, tag
+from armwise.planning.report.numbers import count, decimal, percent, span
+from armwise.planning.report.tables import ChartWithTable, PageTable
 
 SERIES = ("share of people", "share of those in need", "share of calls")
 
 
-def _everyone(facts: Facts) -> Markup:
+class GroupingShown(NamedTuple):
+    """One way to divide the people: the chart of its groups, and whose share of calls is beyond chance, in words."""
+
+    calls: ChartWithTable
+    beyond_chance: str
+
+
+class EquitySection(NamedTuple):
+    """What the section says.
+
+    Attributes:
+        groupings: those with groups that are large enough to be shown.
+        everyone: by what the list says about them.
+        legend: of the charts by group.
+        smallest: groups of fewer people are not shown.
+        need: what people in need were, when last observed.
+    """
+
+    groupings: tuple[GroupingShown, ...]
+    everyone: Chart
+    legend: tuple[LegendEntry, ...]
+    smallest: int
+    need: str
+
+
+def equity_section(facts: Facts) -> EquitySection:
+    """Calls by group beside the group's share and need."""
+    shown = [grouping for grouping in facts.groupings if grouping.groups]
+    return EquitySection(
+        groupings=tuple(_grouping(place, grouping) for place, grouping in enumerate(shown)),
+        everyone=_everyone(facts),
+        legend=make_legend(SERIES),
+        smallest=facts.smallest_group,
+        need="not engaged" if facts.num_states == 2 else "in the lowest state of engagement",
+    )
+
+
+def _everyone(facts: Facts) -> Chart:
     """What the list says about everyone in the programme."""
     summary = facts.plan.summary
     waiting = summary.num_eligible - summary.num_calls
@@ -18,38 +58,7 @@ def _everyone(facts: Facts) -> Markup:
     return bar_chart("everyone", "Everyone, by what the list says (people)", bars)
 
 
-def equity_section(facts: Facts) -> Markup:
-    """Calls by group beside the group's share and need."""
-    smallest = facts.smallest_group
-    shown = [grouping for grouping in facts.groupings if grouping.groups]
-    if not shown:
-        nothing = f"There is no column that divides people into groups of at least {smallest}."
-        return join(tag("p", nothing), tag("div", _everyone(facts), class_="charts"))
-    lowest = "not engaged" if facts.num_states == 2 else "in the lowest state of engagement"
-    return join(
-        tag(
-            "p",
-            f"People in need were {lowest} when last observed. The list goes by what the model expects a call to "
-            "change, not by need alone, so the two may differ; a large difference deserves a question.",
-        ),
-        tag("ul", *(legend_entry(place, name) for place, name in enumerate(SERIES)), class_="legend paper"),
-        tag(
-            "div",
-            *(_grouping(place, grouping) for place, grouping in enumerate(shown)),
-            _everyone(facts),
-            class_="charts",
-        ),
-        tag(
-            "p",
-            f"People never observed are left out of need. Groups of fewer than {smallest} people are not shown, nor a "
-            "group from which such a one could be worked out. Lines are 95 % intervals (Wilson): with few calls they "
-            "are wide, and a difference within them may be chance; so may one difference in twenty outside them.",
-            class_="note",
-        ),
-    )
-
-
-def _grouping(place: int, grouping: Grouping) -> Markup:
+def _grouping(place: int, grouping: Grouping) -> GroupingShown:
     rows = [_group_row(group) for group in grouping.groups]
     if grouping.num_hidden:
         hidden = f"{grouping.num_hidden} small group{'s' * (grouping.num_hidden != 1)}, not shown"
@@ -59,12 +68,9 @@ def _grouping(place: int, grouping: Grouping) -> Markup:
         Row(group.name, (_point(group.share_of_people), Point(*group.share_of_need), Point(*group.share_of_calls)))
         for group in grouping.groups
     ]
-    return tag(
-        "div",
-        row_chart(f"groups-{place}", f"Who gets the calls, by {grouping.column}", points, SERIES),
-        tag("p", _beyond_chance(grouping)),
-        fold("The groups in numbers", table(f"Calls by {grouping.column}", header, rows)),
-    )
+    chart = row_chart(f"groups-{place}", f"Who gets the calls, by {grouping.column}", points, SERIES)
+    table = PageTable(f"Calls by {grouping.column}", header, rows)
+    return GroupingShown(ChartWithTable(chart, table), _beyond_chance(grouping))
 
 
 def _beyond_chance(grouping: Grouping) -> str:

@@ -1,32 +1,53 @@
 """The section of what the calls are expected to bring, in words that promise no more than the interval allows."""
 
+from typing import NamedTuple
+
 from armwise.evaluation.effects import CallEffects
 from armwise.evaluation.gain import NUM_STEPS
 from armwise.evaluation.resampling import Estimate
 from armwise.planning.report.charts import Point, Row, row_chart
-from armwise.planning.report.comparison import age, not_computed
 from armwise.planning.report.facts import Facts
 from armwise.planning.report.forecast import Promise
-from armwise.planning.report.markup import Markup, count, fold, join, signed, table, tag
+from armwise.planning.report.numbers import count, signed
+from armwise.planning.report.tables import ChartWithTable, PageTable
 from armwise.text import counted
 
 TOO_FEW = "There are too few past calls to tell what this list will bring."
 
 
-def forecast_section(facts: Facts) -> Markup:
-    """What the list gains, beside lots and no calls; or how to have it computed."""
-    promise = facts.promise
+class ForecastSection(NamedTuple):
+    """What the section says.
+
+    Attributes:
+        is_computed: whether there was an evaluation to promise by.
+        is_outdated: whether the evaluation is of other files than the list.
+        num_calls: on the list.
+        answer: what can be promised.
+        expected: the gain beside lots and no calls; none where it is not known.
+        num_steps: for which gains are counted.
+        step: what a step is called, in the singular.
+    """
+
+    is_computed: bool
+    is_outdated: bool
+    num_calls: int
+    answer: str
+    expected: ChartWithTable | None
+    num_steps: int
+    step: str
+
+
+def forecast_section(facts: Facts) -> ForecastSection:
+    """What the list gains, beside lots and no calls."""
+    promise, step = facts.promise, facts.step
+    is_outdated = not facts.is_current
     if promise is None:
-        return join(age(facts) if facts.assessment else None, not_computed("What the calls bring"))
-    if not promise.num_calls:
-        return tag("p", "Nobody is on the list, so that there is nothing to expect.")
-    if not promise.is_known:
-        return join(age(facts), tag("p", f"{TOO_FEW} Nothing can be promised.", class_="answer"))
-    return join(
-        age(facts),
-        tag("p", say_promise(promise, facts.effects, facts.step), class_="answer"),
-        tag("div", _chart(promise, facts.step), _notes(facts.step), class_="pair"),
-    )
+        return ForecastSection(False, is_outdated and facts.assessment is not None, 0, "", None, NUM_STEPS, step)
+    said = f"{TOO_FEW} Nothing can be promised."
+    if promise.is_known:
+        said = say_promise(promise, facts.effects, step)
+    expected = _expected(promise, step) if promise.is_known else None
+    return ForecastSection(True, is_outdated, promise.num_calls, said, expected, NUM_STEPS, step)
 
 
 def say_promise(promise: Promise, effects: CallEffects, step: str) -> str:
@@ -71,36 +92,12 @@ def _interval(estimate: Estimate) -> str:
     return f"{signed(estimate.low)} to {signed(estimate.high)}"
 
 
-def _chart(promise: Promise, step: str) -> Markup:
+def _expected(promise: Promise, step: str) -> ChartWithTable:
     ways = {"this list": promise.listed, "as many calls by lot": promise.lots, "no calls": Estimate(0.0, 0.0, 0.0)}
     title = f"Engaged {step}s gained in the next {NUM_STEPS} {step}s by these {count(promise.num_calls)} calls"
     rows = [Row(name, (Point(*each),)) for name, each in ways.items()]
     numbers = [(name, signed(each.value), _interval(each)) for name, each in ways.items()]
     numbers.append(("this list, more than lots", signed(promise.lead.value), _interval(promise.lead)))
     header = ("Whom to call", f"Engaged {step}s gained", "90 % interval")
-    return tag(
-        "div",
-        row_chart("promise", title, rows, ("gain",), "{:+.3g}", ends=("← lost", "gained →")),
-        fold("The expectation in numbers", table(title, header, numbers)),
-    )
-
-
-def _notes(step: str) -> Markup:
-    return tag(
-        "div",
-        tag(
-            "p",
-            f"What is assumed: these calls do what as many calls would have done that armwise chose in past {step}s, "
-            f"for people and {step}s that it had not learned from. What calls did is estimated from the calls in those "
-            f"{step}s, by the state that people were in and their place in armwise's order. The interval covers the "
-            "error of these estimates, from resampled people.",
-        ),
-        tag(
-            "p",
-            f"What is not promised: the gain of {step}s of calling. Calling the same people again and again comes to "
-            f"those whom calls do not help, and past calls do not tell how many these are. This is the gain of one "
-            f"{step}'s list. Rules and budgets of groups are not looked at: the list is taken to be as good as the "
-            "highest places of armwise's order.",
-            class_="note",
-        ),
-    )
+    chart = row_chart("promise", title, rows, ("gain",), "{:+.3g}", ends=("← lost", "gained →"))
+    return ChartWithTable(chart, PageTable(title, header, numbers))

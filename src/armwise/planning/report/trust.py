@@ -1,48 +1,62 @@
 """The sections about trust: predictions against what happened, and the data."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from armwise.evaluation.prediction import PredictionQuality
 from armwise.evaluation.resampling import Estimate
 from armwise.planning.calibration import Bin
+from armwise.planning.check import DataQuality
 from armwise.planning.findings import Report
-from armwise.planning.report.charts import Point, Row, agreement_chart, bar_chart, column_chart, row_chart
-from armwise.planning.report.comparison import age, not_computed
+from armwise.planning.report.charts import Chart, Point, Row, agreement_chart, bar_chart, column_chart, row_chart
 from armwise.planning.report.facts import Facts
-from armwise.planning.report.markup import Markup, count, decimal, fold, join, percent, span, table, tag
+from armwise.planning.report.numbers import count, decimal, percent, span
+from armwise.planning.report.tables import ChartWithTable, PageTable
 
 
-def checks_section(facts: Facts) -> Markup:
-    """Predicted against observed, in steps and for people that were not learned from."""
-    kept = facts.assessment
+class Agreement(NamedTuple):
+    """Predictions beside what happened, for people left alone or for people called; no chart without observations."""
+
+    title: str
+    shares: ChartWithTable | None
+
+
+class ChecksSection(NamedTuple):
+    """What the section says.
+
+    Attributes:
+        is_outdated: whether the evaluation is of other files than the list.
+        answer: whether the predictions beat those that need no features.
+        event: that was predicted, in words.
+        left_alone: of people who were not called.
+        called: of people who were.
+        surprise: of each prediction, at what happened.
+        step: what a step is called, in the singular.
+    """
+
+    is_outdated: bool
+    answer: str
+    event: str
+    left_alone: Agreement
+    called: Agreement
+    surprise: ChartWithTable
+    step: str
+
+
+def checks_section(facts: Facts) -> ChecksSection | None:
+    """Predicted against observed, in steps and for people that were not learned from; none without evaluation."""
+    kept, step = facts.assessment, facts.step
     if kept is None:
-        return not_computed("The check of the predictions")
+        return None
     event = "engaged" if facts.num_states == 2 else "above the lowest state"
-    return join(
-        age(facts),
-        tag("p", say_predictions(kept.predictions, facts.step), class_="answer"),
-        tag(
-            "p",
-            f"For this check models learned from the early {facts.step}s of half of the people. For the other half "
-            f"they predicted, in each later {facts.step}, how likely each was to be {event} in the next one. If the "
-            "predictions are right, the dots lie on the dashed line: of those given 30 %, 30 % were.",
-        ),
-        tag(
-            "div",
-            _agreement("left-alone", f"Left alone: {event} in the next {facts.step}", kept.left_alone),
-            _agreement("called", f"Called: {event} in the next {facts.step}", kept.called),
-            _surprise(kept.predictions, facts.step),
-            class_="charts",
-        ),
-        tag(
-            "p",
-            f"A dot is a group of person-{facts.step}s with similar predictions; its line is the 95 % interval "
-            "(Wilson), which takes them for independent, though several are of the same person. The first chart is "
-            "of people left alone, the second of people who were called, each with the predictions for that case. "
-            "Surprise is the average log-loss: 0 for one who always gives "
-            "what happens 100 %.",
-            class_="note",
-        ),
+    return ChecksSection(
+        is_outdated=not facts.is_current,
+        answer=say_predictions(kept.predictions, step),
+        event=event,
+        left_alone=_agreement("left-alone", f"Left alone: {event} in the next {step}", kept.left_alone),
+        called=_agreement("called", f"Called: {event} in the next {step}", kept.called),
+        surprise=_surprise(kept.predictions, step),
+        step=step,
     )
 
 
@@ -70,7 +84,7 @@ def _beside(who: str, each: PredictionQuality, own: PredictionQuality) -> str:
     return f"{who} {verb} neither better nor worse than armwise, as far as can be told: {numbers}."
 
 
-def _surprise(predictions: Sequence[PredictionQuality], step: str) -> Markup:
+def _surprise(predictions: Sequence[PredictionQuality], step: str) -> ChartWithTable:
     """How surprised each prediction was by what happened."""
     named = {"population": "the same for all in a state", "own weeks": f"a person's own past {step}s"}
     labels = [named.get(each.name, each.name) for each in predictions]
@@ -78,20 +92,17 @@ def _surprise(predictions: Sequence[PredictionQuality], step: str) -> Markup:
     rows = [(label, _loss(each.log_loss), _loss(each.lead)) for label, each in zip(labels, predictions, strict=True)]
     title = "Average surprise at what happened (smaller is better)"
     header = ("Predicted by", "Surprise (95 % interval)", "More than armwise")
-    return tag(
-        "div",
-        row_chart("surprise", title, marks, ("surprise",), "{:.2g}"),
-        fold("The surprise in numbers", table(title, header, rows)),
-    )
+    chart = row_chart("surprise", title, marks, ("surprise",), "{:.2g}")
+    return ChartWithTable(chart, PageTable(title, header, rows))
 
 
 def _loss(each: Estimate) -> str:
     return f"{decimal(each.value, 3)} ({decimal(each.low, 3)} to {decimal(each.high, 3)})"
 
 
-def _agreement(name: str, title: str, bins: tuple[Bin, ...]) -> Markup:
+def _agreement(name: str, title: str, bins: tuple[Bin, ...]) -> Agreement:
     if not bins:
-        return tag("p", f"{title}: nothing was observed.")
+        return Agreement(title, None)
     points = [(each.predicted, Point(*each.observed)) for each in bins]
     rows = [
         (
@@ -103,17 +114,55 @@ def _agreement(name: str, title: str, bins: tuple[Bin, ...]) -> Markup:
         for each in bins
     ]
     header = ("Predicted", "Observed", "95 % interval", "Observations")
-    return tag(
-        "div",
-        agreement_chart(name, f"{title} (observed, over predicted)", points, "predicted"),
-        fold("These predictions in numbers", table(title, header, rows, 0)),
+    chart = agreement_chart(name, f"{title} (observed, over predicted)", points, "predicted")
+    return Agreement(title, ChartWithTable(chart, PageTable(title, header, rows, words=0)))
+
+
+class FileWarning(NamedTuple):
+    """A kind of warning: the file and column, what is the matter and what to do, without cells and ids."""
+
+    where: str
+    said: str
+
+
+class DataSection(NamedTuple):
+    """What the section says.
+
+    Attributes:
+        outages: the steps that were taken for outages; empty if there is none.
+        observed: shares of people, by step.
+        missing: empty cells by column, if there are any.
+        warnings: of the check of the files.
+        numbers: of what the tables hold.
+        step: what a step is called, in the singular.
+    """
+
+    outages: str
+    observed: Chart
+    missing: Chart | None
+    warnings: tuple[FileWarning, ...]
+    numbers: PageTable
+    step: str
+
+
+def data_section(facts: Facts) -> DataSection:
+    """What the tables hold, and what was noticed in them."""
+    quality, step = facts.quality, facts.step
+    lacking = [(name, number) for name, number in quality.missing_features if number]
+    title = f"People observed, by {step} of the history (dashed: taken for an outage)"
+    axes = f"{step} of the history", "People observed"
+    return DataSection(
+        outages=", ".join(str(place + 1) for place in quality.outages),
+        observed=column_chart("observed", title, quality.observed_shares, quality.outages, *axes),
+        missing=bar_chart("missing", "Empty cells, by column (people)", lacking) if lacking else None,
+        warnings=_warnings(facts.findings),
+        numbers=PageTable("What the tables hold", ("What", "Number"), _numbers(quality, step)),
+        step=step,
     )
 
 
-def data_section(facts: Facts) -> Markup:
-    """What the tables hold, and what was noticed in them."""
-    quality, step = facts.quality, facts.step
-    numbers = [
+def _numbers(quality: DataQuality, step: str) -> list[tuple[str, str]]:
+    return [
         ("People", count(quality.num_people)),
         (f"{step.capitalize()}s of history", count(quality.num_steps)),
         ("Attempts to reach people", count(quality.num_attempts)),
@@ -127,35 +176,14 @@ def data_section(facts: Facts) -> Markup:
         ("Calls by health workers that count", count(quality.num_calls)),
         ("People never to be called", count(quality.num_excluded)),
     ]
-    lacking = [(name, number) for name, number in quality.missing_features if number]
-    outages = ", ".join(str(step + 1) for step in quality.outages)
-    title = f"People observed, by {step} of the history (dashed: taken for an outage)"
-    shares = quality.observed_shares
-    return join(
-        tag("p", f"Taken for an outage of the call log: {step} {outages}." if outages else "No outage was noticed."),
-        tag(
-            "div",
-            column_chart("observed", title, shares, quality.outages, f"{step} of the history", "People observed"),
-            bar_chart("missing", "Empty cells, by column (people)", lacking)
-            if lacking
-            else tag("p", "No cell of a feature is empty."),
-            class_="charts",
-        ),
-        _findings(facts.findings),
-        fold("What the tables hold", table("What the tables hold", ("What", "Number"), numbers)),
-    )
 
 
-def _findings(report: Report) -> Markup:
-    """The kinds of warnings, without the cells and ids that they were found in."""
-    items = [
-        tag(
-            "li",
-            tag("strong", total.file if total.column is None else f"{total.file}, column {total.column}"),
-            f": {total.what} {total.remedy}" + (f" ({count(total.count)} times)" if total.count > 1 else ""),
+def _warnings(report: Report) -> tuple[FileWarning, ...]:
+    totals = sorted(report.totals, key=lambda total: (total.kind, total.file, str(total.column)))
+    return tuple(
+        FileWarning(
+            total.file if total.column is None else f"{total.file}, column {total.column}",
+            f"{total.what} {total.remedy}" + (f" ({count(total.count)} times)" if total.count > 1 else ""),
         )
-        for total in sorted(report.totals, key=lambda total: (total.kind, total.file, str(total.column)))
-    ]
-    if not items:
-        return tag("p", "The check of the files found nothing to complain about.")
-    return join(tag("p", "The check of the files noticed:"), tag("ul", *items))
+        for total in totals
+    )
