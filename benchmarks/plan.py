@@ -22,9 +22,9 @@ import polars as pl
 
 import armwise as aw
 from armwise.data import Encoder
-from armwise.planning import making
-from armwise.planning.population import Population
-from armwise.planning.shortlist import Shortlist
+from armwise.planner import plan_builder
+from armwise.planner.roster import Population
+from armwise.planner.shortlist import Shortlist
 from benchmarks.harness import Row, Timing, arguments, gigabytes, peak_memory, report, seconds
 
 SIZES = (30_000, 300_000, 3_000_000)
@@ -121,7 +121,7 @@ class Parts:
         """Put the clocks in place, in this process."""
         Population.batches = self.clocked_stream("reading", Population.batches)  # type: ignore[method-assign]
         Encoder.transform = self.clocked("scoring", Encoder.transform)  # type: ignore[method-assign]
-        vars(making)["score"] = self.clocked("scoring", vars(making)["score"])
+        vars(plan_builder)["score"] = self.clocked("scoring", vars(plan_builder)["score"])
         Shortlist.add = self.clocked("ranking", Shortlist.add)  # type: ignore[method-assign]
 
 

@@ -31,6 +31,7 @@ from armwise.data import (
 from armwise.data import simulated_programme as simulate_people
 from armwise.errors import InvalidInputError
 from armwise.evaluation import fluid_bound, priority_decision_quality, rules_of_thumb
+from armwise.io.writing import write_file
 from armwise.losses import DecDFL, Loss, MeanSquaredError, NegativeLogLikelihood, PriceDFL, SimDFL
 from armwise.mixtures import EntropyMixture, QuadraticMixture
 from armwise.models import Linear, average_models
@@ -39,7 +40,6 @@ from armwise.rmab import Problem, passive_returns, whittle_indices
 from armwise.rmab.choices import Schedule
 from armwise.training import RECOMMENDED_CONFIG, TrainConfig, TrainedRuns, recommended_loss, train_many
 from armwise.training.recipe import ACCURACY_WEIGHTS, LEARNING_RATES, choose_cautiously
-from armwise.writing import write_file
 from reproduction.exact_posterior import exact_chains, sample_population
 
 Transitions = Float[Array, "cohorts arms states actions states"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from armwise.evaluation.simple_rules import RULES_OF_THUMB
-from armwise.writing import write_file
+from armwise.io.writing import write_file
 from reproduction.deciding import (
     BOUND,
     ESTIMATED_INDEX,

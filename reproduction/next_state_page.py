@@ -6,7 +6,7 @@ from itertools import starmap
 from pathlib import Path
 from typing import Any
 
-from armwise.writing import write_file
+from armwise.io.writing import write_file
 from reproduction.next_state import ARMWISE, NUM_RESAMPLES
 from reproduction.next_state_data import PROTOCOLS
 from reproduction.tables import markdown, read_rows

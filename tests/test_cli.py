@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import armwise.planning
+import armwise.programme
 from armwise.cli import EPILOG, app
 from armwise.errors import ExitCode
-from tests.planning.small import edited, write_programme
+from tests.programme.small import edited, write_programme
 
 
 def run(*arguments: object):
@@ -120,7 +120,7 @@ def test_an_interruption_has_its_own_exit_code(tmp_path, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(armwise.planning, "examine_programme", interrupt)
+    monkeypatch.setattr(armwise.programme, "examine_programme", interrupt)
     result = run("check", write_programme(tmp_path))
     assert result.exit_code == ExitCode.INTERRUPTED
     assert "Interrupted" in result.stderr

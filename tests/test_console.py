@@ -11,16 +11,15 @@ import pytest
 from typer.testing import CliRunner
 
 import armwise.experiments.reproduce
-import armwise.planning
 from armwise.cli import app
 from armwise.console import tell, tell_json
 from armwise.errors import ExitCode
-from armwise.planning import PlanSummary
-from armwise.planning.call_list import explain
-from armwise.planning.evidence import NOTHING_KNOWN
-from armwise.planning.rules import CallRules
+from armwise.planner import PlanSummary
+from armwise.planner.explanation import explain
+from armwise.planner.reasons import NOTHING_KNOWN
+from armwise.planner.rules import CallRules
 from armwise.text import HIDDEN, counted, visible, visible_json
-from tests.planning.small import edited, write_programme
+from tests.programme.small import edited, write_programme
 
 
 def run(*arguments):

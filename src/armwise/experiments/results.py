@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from armwise.errors import InvalidInputError
-from armwise.writing import write_file
+from armwise.io.writing import write_file
 
 RowType = TypeVar("RowType")
 
