@@ -23,7 +23,7 @@ import polars as pl
 import armwise as aw
 from armwise.data import Encoder
 from armwise.planner import plan_builder
-from armwise.planner.roster import Population
+from armwise.planner.roster import Roster
 from armwise.planner.shortlist import Shortlist
 from benchmarks.harness import Row, Timing, arguments, gigabytes, peak_memory, report, seconds
 
@@ -119,7 +119,7 @@ class Parts:
 
     def install(self) -> None:
         """Put the clocks in place, in this process."""
-        Population.batches = self.clocked_stream("reading", Population.batches)  # type: ignore[method-assign]
+        Roster.batches = self.clocked_stream("reading", Roster.batches)  # type: ignore[method-assign]
         Encoder.transform = self.clocked("scoring", Encoder.transform)  # type: ignore[method-assign]
         vars(plan_builder)["score"] = self.clocked("scoring", vars(plan_builder)["score"])
         Shortlist.add = self.clocked("ranking", Shortlist.add)  # type: ignore[method-assign]

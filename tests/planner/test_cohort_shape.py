@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import armwise as aw
 from armwise.planner import correction
 from armwise.planner.cohort_shape import FEWEST_COHORTS, cohort_shape
-from armwise.planner.correction import make_material
+from armwise.planner.correction import prepare_cohorts
 from armwise.planner.learning_data import read_examples
 
 populations = st.one_of(st.integers(1, 300), st.integers(1, 5_000_000))
@@ -96,7 +96,7 @@ def people(rng):
 def test_cohorts_learned_from_have_the_share(people, calls, expected):
     examples = read_examples(*people, None, "id")
     features = aw.Encoder.fit(examples.frame).transform(examples.frame).features
-    cohorts = make_material(examples, features, 0.9, 5.0, 100, calls / 300, 1000, 0).cohorts
+    cohorts = prepare_cohorts(examples, features, 0.9, 5.0, 100, calls / 300, 1000, 0).cohorts
     assert (*cohorts.true_transitions.shape[:2], int(cohorts.budget[0])) == expected
 
 

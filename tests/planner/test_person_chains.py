@@ -38,7 +38,7 @@ def test_with_a_loss_or_a_model_a_correction_is_learned(monkeypatch):
     """A loss alone learns a linear one; a model alone is what the recipe learns."""
     case, loss, told = small(), aw.MeanSquaredError(), []
 
-    def fit_model(material, loss, kind, *rest):
+    def fit_model(prepared, loss, kind, *rest):
         told.append((loss, kind))
         raise StopIteration
 

@@ -10,7 +10,7 @@ import pytest
 
 import armwise as aw
 from armwise.planner import correction
-from armwise.planner.correction import Material
+from armwise.planner.correction import PreparedCohorts
 from armwise.planner.refitting import refit_cheaply
 from armwise.training import RECOMMENDED_CONFIG
 from tests.planner.outreach import make_people, make_weeks, small
@@ -35,7 +35,7 @@ def settings(monkeypatch):
 
     def one_run(key, cohorts, loss, model, config, *, validation, problem, **rest):
         everyone = jax.tree.map(lambda *parts: np.concatenate(parts), *(side for side in (cohorts, validation) if side))
-        told.append((Material(everyone, problem, None), loss, config))
+        told.append((PreparedCohorts(everyone, problem, None), loss, config))
         raise StopError
 
     def averaged(key, cohorts, losses, model, config, *, splits, problem, **rest):
@@ -83,18 +83,18 @@ def test_what_the_recipe_chose_is_learned_by_again(settings):
     # As a fitted planner has them.
     planner.model_, planner.loss_ = None, aw.recommended_loss(30.0)
     planner.config_ = aw.TrainConfig(learning_rate=1e-3)
-    material, loss, config = settings(planner, *people(0))
+    prepared, loss, config = settings(planner, *people(0))
     assert eqx.tree_equal(loss, aw.recommended_loss(30.0))
     assert config.learning_rate == 1e-3
-    assert float(material.problem.discount) == pytest.approx(0.8)
+    assert float(prepared.problem.discount) == pytest.approx(0.8)
     assert planner.loss is None, "the planner itself is not changed"
 
 
 def test_at_most_so_many_people_are_learned_from(settings):
     planner = aw.OutreachPlanner(model="linear", cohort_size=20)
     for most, cohorts in ((10_000, 15), (200, 10), (199, 9), (1, 1)):
-        material, _, _ = settings(planner, *people(0, 300), max_people=most)
-        assert material.cohorts.true_transitions.shape[:2] == (cohorts, 20)
+        prepared, _, _ = settings(planner, *people(0, 300), max_people=most)
+        assert prepared.cohorts.true_transitions.shape[:2] == (cohorts, 20)
     with pytest.raises(aw.InvalidInputError, match="max_people must be"):
         refit_cheaply(planner, *people(0), max_people=0)
 

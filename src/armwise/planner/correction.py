@@ -37,7 +37,7 @@ JUDGED_RUNS = 100
 MODELS = {"linear": None, "medium": (64, 2), "large": (500, 4)}
 
 
-class Material(NamedTuple):
+class PreparedCohorts(NamedTuple):
     """What a model learns from, or is judged on; and how often everyone together made each transition."""
 
     cohorts: Cohorts
@@ -45,7 +45,7 @@ class Material(NamedTuple):
     pool: np.ndarray
 
 
-def make_material(
+def prepare_cohorts(
     examples: Examples,
     features: Features,
     discount: Any,
@@ -56,7 +56,7 @@ def make_material(
     seed: int,
     others: np.ndarray | None = None,
     chains: np.ndarray | None = None,
-) -> Material:
+) -> PreparedCohorts:
     """Random cohorts of the people, each with its share of the budget, and the problem that they pose.
 
     ``others`` are transitions of further people, ``[states, actions, states]``, who belong to the same pool. ``chains``
@@ -74,7 +74,7 @@ def make_material(
     initial = first_state_shares(examples.trajectories)
     # Who is with whom is random, so the first cohorts are as good as any.
     cohorts = people.cohorts[: shape.number]
-    return Material(cohorts, Problem(discount=discount, initial=initial), counts.sum(axis=0))
+    return PreparedCohorts(cohorts, Problem(discount=discount, initial=initial), counts.sum(axis=0))
 
 
 def _calls_not_tried(pool: np.ndarray) -> np.ndarray:
@@ -99,7 +99,7 @@ class Fitted(NamedTuple):
 
 
 def fit_model(
-    material: Material,
+    prepared: PreparedCohorts,
     loss: Loss | None,
     kind: Any,
     config: TrainConfig | None,
@@ -113,7 +113,7 @@ def fit_model(
     ``num_splits`` is the number of random splits whose models are averaged: by default 1 with a loss, and
     ``RECIPE_SPLITS`` without. If it is given, the settings are by default the recommended ones, with a loss too.
     """
-    cohorts, problem, _ = material
+    cohorts, problem, _ = prepared
     held_out = min(cohorts.num_cohorts - 1, max(1, round(validation_share * cohorts.num_cohorts)))
     # The recipe compares what it learned with the posterior alone, on cohorts that taught and chose nothing.
     # A refit of the recipe's splits learns from the same cohorts.

@@ -14,7 +14,7 @@ from armwise.evaluation import Quality, priority_decision_quality
 from armwise.evaluation.resampling import NUM_RESAMPLES
 from armwise.planner.backtest import Backtest
 from armwise.planner.base_planner import BasePlanner, seed_of
-from armwise.planner.correction import Material
+from armwise.planner.correction import PreparedCohorts
 from armwise.planner.learning import make_cohorts, refuse_those_learned_from
 from armwise.planner.learning_data import read_examples
 from armwise.planner.past_lists import NUM_ORIGINS
@@ -84,9 +84,9 @@ class Evaluation(NamedTuple):
         return "\n".join(lines)
 
 
-def judge(model: Any, material: Material, seed: int, num_trajectories: int) -> Evaluation:
-    """Compare all policies on the cohorts of the material, taking their estimated transitions for the truth."""
-    cohorts, problem, _ = material
+def judge(model: Any, prepared: PreparedCohorts, seed: int, num_trajectories: int) -> Evaluation:
+    """Compare all policies on prepared cohorts, taking their estimated transitions for the truth."""
+    cohorts, problem, _ = prepared
     shape = cohorts.true_transitions.shape
     num_people = shape[0] * shape[1]
     people = jax.tree.map(lambda leaf: leaf.reshape(num_people, leaf.shape[2]), cohorts.features)

@@ -13,7 +13,7 @@ from armwise.models.chains.fitting import MAX_PEOPLE, NUM_TURNS
 from armwise.models.corrections import CorrectedChains, known_chains
 from armwise.planner.base_planner import BasePlanner, seed_of
 from armwise.planner.call_gains import estimate_call_gains
-from armwise.planner.correction import Material, fit_model, make_material
+from armwise.planner.correction import PreparedCohorts, fit_model, prepare_cohorts
 from armwise.planner.learning_data import (
     Examples,
     check_calls,
@@ -110,14 +110,14 @@ def _learn_by_loss(planner: BasePlanner, examples: Examples, progress: bool | No
     check_calls(np.asarray(transition_counts(history)))
     chains = _fit_chains(planner, features, history, progress, refit)
     known = known_chains(chains.posterior(features, until(history, history.num_steps // 2 - 1)), features)
-    material = make_cohorts(planner, examples, None, known, chains.posterior(features, history).transitions())
+    prepared = make_cohorts(planner, examples, None, known, chains.posterior(features, history).transitions())
     share = check_share("validation_share", planner.validation_share)
     kind = "linear" if planner.model is None else planner.model
     num_splits = None if refit is None else refit.num_splits
-    trained = fit_model(material, planner.loss, kind, planner.config, share, seed_of(planner), progress, num_splits)
-    planner.model_, planner.problem_ = CorrectedChains(chains, trained.model), material.problem
+    trained = fit_model(prepared, planner.loss, kind, planner.config, share, seed_of(planner), progress, num_splits)
+    planner.model_, planner.problem_ = CorrectedChains(chains, trained.model), prepared.problem
     planner.loss_, planner.config_ = trained.loss, trained.config
-    planner.history_, planner.pool_ = trained.history, material.pool
+    planner.history_, planner.pool_ = trained.history, prepared.pool
     planner.metrics_ = {
         "num_people": float(len(examples.ids)),
         "best_epoch": float(trained.best_epoch),
@@ -132,7 +132,7 @@ def make_cohorts(
     others: np.ndarray | None = None,
     features: Features | None = None,
     chains: np.ndarray | None = None,
-) -> Material:
+) -> PreparedCohorts:
     """Cohorts of the people, by the planner's parameters.
 
     Args:
@@ -142,7 +142,7 @@ def make_cohorts(
         features: of the people; by default as the planner's encoder sees them.
         chains: taken for the people's true ones; by default those estimated from their counts are.
     """
-    return make_material(
+    return prepare_cohorts(
         examples,
         planner.encoder_.transform(examples.frame).features if features is None else features,
         planner.discount,

@@ -14,10 +14,10 @@ from armwise.planner.judging import JudgedPlanner
 from armwise.planner.learning import learn
 from armwise.planner.learning_data import read_examples
 from armwise.planner.plan import Plan
-from armwise.planner.plan_builder import Learned, Planning, make_rules
+from armwise.planner.plan_builder import Learned, PlanBuilder, make_rules
 from armwise.planner.planner_file import SavedPlanner, read_content, read_planner, write_planner
 from armwise.planner.posterior_draws import NUM_DRAWS, draw_chains
-from armwise.planner.roster import Population
+from armwise.planner.roster import Roster
 from armwise.planner.scoring import index_chains, infer
 from armwise.planner.shortlist import tie_breaks
 from armwise.rmab.checks import check_count
@@ -235,10 +235,10 @@ class OutreachPlanner(JudgedPlanner):
             raise InvalidInputError("group_budgets needs groups: say who belongs to which.")
         roster = {"state": states, "since_observed": steps_since_observed, "observed": num_observed}
         calls = {"calls": num_calls, "since_call": steps_since_call, "group": groups, "exclusion": exclusions}
-        known = Population.make(people, self.id_column, self.problem_.num_states, history, id=ids, **roster, **calls)
+        known = Roster.make(people, self.id_column, self.problem_.num_states, history, id=ids, **roster, **calls)
         size = None if batch_size is None else check_count("batch_size", batch_size, minimum=1)
         learned = Learned(self.encoder_, self.model_, self.problem_, self.call_gains_)
-        return Planning(learned, kept, seed_of(self), known.planned_step(planned_step)).plan(known, size)
+        return PlanBuilder(learned, kept, seed_of(self), known.planned_step(planned_step)).plan(known, size)
 
     def save(self, path: PathLike) -> None:
         """Write everything learned to one file, whole or not at all; it holds levels and weights, nobody's data."""
@@ -270,10 +270,10 @@ class OutreachPlanner(JudgedPlanner):
         planner.metrics_, planner.pool_, planner.call_gains_ = dict(saved.metrics), pool, gains
         return planner
 
-    def _infer(self, people: Any, history: Any, ids: Any) -> tuple[np.ndarray, PersonPosterior | None, Population]:
+    def _infer(self, people: Any, history: Any, ids: Any) -> tuple[np.ndarray, PersonPosterior | None, Roster]:
         """The chains of people, what they come from, and the people."""
         self._fitted()
         frame = as_frame("people", people, [self.id_column])
-        known = Population.make(frame, self.id_column, self.problem_.num_states, history, id=ids)
+        known = Roster.make(frame, self.id_column, self.problem_.num_states, history, id=ids)
         weeks = None if history is None else known.all_weeks()
         return *infer(self.model_, self.encoder_.transform(frame).features, weeks), known

@@ -18,7 +18,7 @@ from armwise.planner.frames import check_distinct
 from armwise.planner.plan import Plan, PlanSummary, call_table
 from armwise.planner.posterior_draws import draw_indices
 from armwise.planner.reasons import Evidence
-from armwise.planner.roster import FROM_WEEKS, Population
+from armwise.planner.roster import FROM_WEEKS, Roster
 from armwise.planner.rules import CallRules, check_groups, first_reason
 from armwise.planner.scoring import Scores, infer, score
 from armwise.planner.shortlist import Selection, tie_breaks
@@ -52,7 +52,7 @@ class Scored(NamedTuple):
     unseen: dict[str, int]
 
 
-class Planning:
+class PlanBuilder:
     """Makes plans by what was learned and by rules.
 
     Args:
@@ -66,7 +66,7 @@ class Planning:
         self._encoder, self._model, self._problem, self._gains = learned
         self._rules, self._seed, self._step = rules, seed, step
 
-    def plan(self, people: Population, batch_size: int | None = None) -> Plan:
+    def plan(self, people: Roster, batch_size: int | None = None) -> Plan:
         """The plan for these people.
 
         Memory holds one part of them, those who may be on the list, their weeks, and 8 bytes a person for their ids.
@@ -74,7 +74,7 @@ class Planning:
         selection, reasons, unseen = Selection(self._rules, self._seed, self._step), Counter[str](), Counter[str]()
         num_people, num_found, hashes = 0, 0, []
         for frame in people.batches([column.name for column in self._encoder.columns], batch_size):
-            roster = people.roster(frame).with_columns(why_not=first_reason(self._rules))
+            roster = people.standing(frame).with_columns(why_not=first_reason(self._rules))
             reasons.update(dict(roster["why_not"].drop_nulls().value_counts().iter_rows()))
             hashes.append(roster["id"].hash().to_numpy())
             scored = self._scored(people, frame, roster, draws=True)
@@ -89,7 +89,7 @@ class Planning:
             people.refuse_strangers()
         return self._finish(people, num_people, selection, reasons, unseen)
 
-    def _scored(self, people: Population, frame: pl.DataFrame, roster: pl.DataFrame, *, draws: bool) -> Scored:
+    def _scored(self, people: Roster, frame: pl.DataFrame, roster: pl.DataFrame, *, draws: bool) -> Scored:
         """Those who may be called, with everything that is said of them."""
         may = roster["why_not"].is_null()
         eligible = roster.filter(may)
@@ -117,7 +117,7 @@ class Planning:
 
     def _finish(
         self,
-        people: Population,
+        people: Roster,
         num_people: int,
         selection: Selection,
         reasons: Counter[str],
@@ -140,7 +140,7 @@ class Planning:
 
         def standing(identity: str) -> pl.DataFrame:
             frame = people.find(identity)
-            roster = people.roster(frame).with_columns(why_not=first_reason(self._rules))
+            roster = people.standing(frame).with_columns(why_not=first_reason(self._rules))
             scored = self._scored(people, frame, roster, draws=False).eligible
             return scored if scored.height else roster
 
@@ -192,7 +192,7 @@ def _without_weeks(eligible: pl.DataFrame) -> pl.DataFrame:
     return eligible.with_columns(pl.when(~unknown).then(pl.col(name)).alias(name) for name in CHANCES)
 
 
-def _check_once_each(people: Population, hashes: list[np.ndarray]) -> None:
+def _check_once_each(people: Roster, hashes: list[np.ndarray]) -> None:
     """Refuse a person who has two rows. Equal hashes are rare, and only then the ids themselves are compared."""
     ordered = np.concatenate(hashes)
     ordered.sort()

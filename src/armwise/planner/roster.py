@@ -30,7 +30,7 @@ MOST_PIECES = 1000
 
 
 @dataclass(frozen=True, eq=False)
-class Population:
+class Roster:
     """People to plan for: a table in memory or a Parquet file, and which of its columns means what.
 
     Attributes:
@@ -46,7 +46,7 @@ class Population:
     history: PeopleHistory | None = None
 
     @classmethod
-    def make(cls, table: Any, id_column: str, num_states: int, history: Any = None, **given: Any) -> "Population":
+    def make(cls, table: Any, id_column: str, num_states: int, history: Any = None, **given: Any) -> "Roster":
         """From what a caller gave.
 
         Args:
@@ -66,7 +66,7 @@ class Population:
         return people._with(read_history(history, id_column, num_states, people._named()))
 
     @classmethod
-    def _of_table(cls, table: Any, id_column: str, given: dict[str, Any], num_states: int) -> "Population":
+    def _of_table(cls, table: Any, id_column: str, given: dict[str, Any], num_states: int) -> "Roster":
         frame = as_frame("people", table, [id_column])
         own = next((name for name in (id_column, LABELS) if name in frame.columns), None)
         columns = {} if own is None or "id" in given else {"id": own}
@@ -86,7 +86,7 @@ class Population:
         return cls(whole, columns, num_states)
 
     @classmethod
-    def _of_file(cls, path: Path, columns: dict[str, Any], num_states: int) -> "Population":
+    def _of_file(cls, path: Path, columns: dict[str, Any], num_states: int) -> "Roster":
         for name, value in columns.items():
             if not isinstance(value, str):
                 raise InvalidInputError(f"{ARGUMENTS[name]} must be the name of a column of {path}, not values.")
@@ -112,7 +112,7 @@ class Population:
             return check_count("planned_step", given, minimum=0)
         return given
 
-    def _with(self, history: PeopleHistory) -> "Population":
+    def _with(self, history: PeopleHistory) -> "Roster":
         if history.ids is None and len(history) != self._height():
             raise InvalidInputError(
                 f"people has {self._height()} rows and history {len(history)}. Row i of both must be the same person; "
@@ -170,7 +170,7 @@ class Population:
             f"people such as {self.all_ids()[0]!r}. Write ids alike in both."
         )
 
-    def roster(self, frame: pl.DataFrame) -> pl.DataFrame:
+    def standing(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Where the people of a part of the table stand: id, ``WHOLE``, ``WORDS`` and ``FROM_WEEKS``, checked.
 
         A column that was given overrides what the history says. The state is null if none was ever observed. Without

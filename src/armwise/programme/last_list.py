@@ -22,8 +22,8 @@ LIST_WITHOUT_OUTCOMES = "list-without-outcomes"
 # How lists beside programme.toml are named.
 LISTS = ("call-list*.csv", "call-list*.xlsx", "call-list*.parquet")
 LARGEST_MANIFEST = 2**20
-FORMAT = "armwise-plan"
-FOLDER = "manifests"
+MANIFEST_FORMAT = "armwise-plan"
+MANIFESTS = "manifests"
 
 
 class LastList(NamedTuple):
@@ -91,7 +91,7 @@ def add_repeats(report: Report, lacking: frozenset[str], calls: pl.DataFrame) ->
 def find_last_list(folder: Path, calendar: Calendar) -> LastList | None:
     """The newest list of a step before the planned one, by the manifests; one that is still there comes first."""
     planned = calendar.origin + calendar.num_steps * calendar.step_days
-    lists = [each for each in _read_manifests(folder / FOLDER, calendar.by_week) if each.start < planned]
+    lists = [each for each in _read_manifests(folder / MANIFESTS, calendar.by_week) if each.start < planned]
     if not lists:
         return None
     newest = max(each.start for each in lists)
@@ -117,7 +117,7 @@ def _read_manifests(folder: Path, by_week: bool) -> Iterator[LastList]:
 
 
 def _as_list(page: Any, by_week: bool) -> LastList | None:
-    if not isinstance(page, dict) or page.get("format") != FORMAT or not isinstance(page.get("summary"), dict):
+    if not isinstance(page, dict) or page.get("format") != MANIFEST_FORMAT or not isinstance(page.get("summary"), dict):
         return None
     step, sha256, number = page.get("planned_step"), page.get("calls"), page["summary"].get("num_calls")
     if not isinstance(step, str) or not isinstance(sha256, str) or type(number) is not int:

@@ -12,7 +12,7 @@ import polars as pl
 
 from armwise.planner.plan import Plan
 from armwise.programme.inputs import Input
-from armwise.programme.last_list import FOLDER, FORMAT
+from armwise.programme.last_list import MANIFEST_FORMAT, MANIFESTS
 
 VERSION = 1
 PROBABILITIES_FOLDER = "probabilities"
@@ -46,7 +46,7 @@ class Manifest:
 
     def to_json(self) -> str:
         """The manifest as a page of JSON; the same plan gives the same bytes."""
-        page = {"format": FORMAT, "version": VERSION, **dataclasses.asdict(self)}
+        page = {"format": MANIFEST_FORMAT, "version": VERSION, **dataclasses.asdict(self)}
         page["inputs"] = {name: each._asdict() for name, each in self.inputs.items()}
         return json.dumps(page, indent=2, ensure_ascii=False) + "\n"
 
@@ -80,7 +80,7 @@ def _count(values: pl.Series) -> dict[str, int]:
 
 def find_manifest(output: Path, content: bytes) -> Path:
     """Where the manifest of a list is: beside it, named by what is in the list."""
-    return output.parent / FOLDER / f"{hashlib.sha256(content).hexdigest()[:16]}.json"
+    return output.parent / MANIFESTS / f"{hashlib.sha256(content).hexdigest()[:16]}.json"
 
 
 def find_probabilities(output: Path, content: bytes) -> Path:
