@@ -38,12 +38,12 @@ STANDING: dict[str, Any] = {
     "groups": "district",
     "exclusions": "excluded",
 }
-RULES: dict[str, Any] = {
-    "budget": BUDGET,
-    "group_budgets": {f"district {number}": BUDGET // 10 for number in range(DISTRICTS)},
-    "cool_down": 4,
-    "max_calls": 5,
-}
+RULES = aw.CallRules(
+    budget=BUDGET,
+    group_budgets={f"district {number}": BUDGET // 10 for number in range(DISTRICTS)},
+    cool_down=4,
+    max_calls=5,
+)
 
 
 def some_people(rng: np.random.Generator, first: int, number: int) -> pl.DataFrame:
@@ -128,11 +128,11 @@ class Parts:
 def measure(folder: Path) -> None:
     """In a process of its own: start up, plan, write the list; print seconds and bytes."""
     planner = aw.OutreachPlanner.load(folder / "model.armwise")
-    planner.plan(some_people(np.random.default_rng(9), 0, 100), **STANDING, **RULES)
+    planner.plan(some_people(np.random.default_rng(9), 0, 100), **STANDING, rules=RULES)
     start_up, parts = peak_memory(), Parts()
     parts.install()
     start = time.perf_counter()
-    plan = planner.plan(folder / "people.parquet", **STANDING, **RULES)
+    plan = planner.plan(folder / "people.parquet", **STANDING, rules=RULES)
     parts.clocked("writing", plan.write)(folder / "call-list.csv")
     total = time.perf_counter() - start
     parts.seconds["the rest"] = total - sum(parts.seconds.values())

@@ -177,9 +177,9 @@ def test_one_call_is_one_call():
         since_call=-1, calls=pl.lit(1), exclusion=pl.lit(None), index=0.1, gain=0.1, gain_low=0.0, gain_high=0.2
     )
     calls = pl.DataFrame({"id": ["b"], "rank": [1], "group": ["north"], "index": [0.5]})
-    rules = CallRules.make(1, None, 0, None, 1, "week")
+    rules = CallRules(1)
     assert "the 1 call there is worth more" in str(explain(person, calls, rules, NOTHING_KNOWN))
-    rules = CallRules.make(1, None, 0, 1, 1, "week")
+    rules = CallRules(1, max_calls=1)
     assert "There has been 1 call already, and at most 1 call is allowed." in str(
         explain(person, calls, rules, NOTHING_KNOWN)
     )

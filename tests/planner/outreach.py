@@ -93,6 +93,12 @@ def columns() -> dict[str, Any]:
     }
 
 
+def as_rules(given: dict[str, Any]) -> dict[str, Any]:
+    """The budget and the rules among them as arguments of ``plan``; None stands for a rule that is not set."""
+    said = {name: value for name, value in given.items() if value is not None}
+    return {"rules": aw.CallRules(**said)}
+
+
 def under_other_ids(case: Small) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The same people and history as if they were others, so that a planner that learned from them may be judged."""
     other = pl.concat_str(pl.lit("other-"), "id").alias("id")

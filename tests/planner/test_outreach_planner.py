@@ -24,7 +24,7 @@ from armwise.planner.correction import neutralise
 from armwise.planner.judging import POLICIES
 from armwise.planner.plan import COLUMNS
 from armwise.planner.shortlist import tie_breaks
-from tests.planner.outreach import GROUPS, columns, make_people, small, under_other_ids
+from tests.planner.outreach import GROUPS, as_rules, columns, make_people, small, under_other_ids
 
 RULES = st.fixed_dictionaries(
     {
@@ -65,7 +65,7 @@ def naive_plan(planner, people, rules):
 @given(RULES, st.integers(0, 2**32 - 1))
 def test_never_over_a_budget_never_the_excluded_never_twice(rules, seed):
     planner, people = small().planner, make_people(np.random.default_rng(seed), 60)
-    plan = planner.plan(people, **columns(), **rules)
+    plan = planner.plan(people, **columns(), **as_rules(rules))
     chosen = plan.calls.join(people, on="id", how="left")
     assert plan.calls["id"].is_unique().all()
     assert plan.calls["rank"].to_list() == list(range(1, len(plan) + 1))
@@ -95,11 +95,11 @@ def _only_rounding(plan, people, rules):
 def test_rows_batches_and_files_change_no_byte(tmp_path, rules, seed, batch_size):
     planner, rng = small().planner, np.random.default_rng(seed)
     people = make_people(rng, 60)
-    expected = planner.plan(people, **columns(), **rules)
+    expected = planner.plan(people, **columns(), **as_rules(rules))
     shuffled = people[rng.permutation(60)]
     shuffled.write_parquet(tmp_path / "people.parquet", row_group_size=13)
     for table in (shuffled, tmp_path / "people.parquet"):
-        plan = planner.plan(table, **columns(), **rules, batch_size=batch_size)
+        plan = planner.plan(table, **columns(), **as_rules(rules), batch_size=batch_size)
         assert plan.to_bytes() == expected.to_bytes()
         assert plan.to_bytes(".parquet") == expected.to_bytes(".parquet")
         assert plan.summary == expected.summary
@@ -239,8 +239,9 @@ def test_a_damaged_planner_is_refused(tmp_path, damage):
 
 def test_each_person_is_explained():
     case = small()
-    rules = {"budget": 6, "group_budgets": {"centre": 1, "north": 9, "south": 0}, "cool_down": 2, "max_calls": 4}
-    plan = case.planner.plan(case.people, **columns(), **rules, min_observed=2)
+    groups = {"centre": 1, "north": 9, "south": 0}
+    rules = aw.CallRules(budget=6, group_budgets=groups, cool_down=2, max_calls=4, min_observed=2)
+    plan = case.planner.plan(case.people, **columns(), rules=rules)
     called = set(plan.calls["id"])
     seen = set()
     for person in case.people.iter_rows(named=True):
@@ -289,15 +290,15 @@ def test_no_cell_of_a_list_is_run_by_a_spreadsheet(tmp_path):
         ({"steps_since_observed": np.zeros(120)}, "at least 1"),
         ({"budget": 1.5}, "budget must be a whole number"),
         ({"budget": -1}, "at least 0"),
-        ({"group_budgets": {"north": 1}}, "without a budget"),
-        ({"group_budgets": {"north": 1}, "groups": None}, "needs groups"),
+        ({"rules": aw.CallRules(group_budgets={"north": 1})}, "without a budget"),
+        ({"rules": aw.CallRules(group_budgets={"north": 1}), "groups": None}, "needs groups"),
         ({"ids": ["a"] * 120}, "'a' stands in two rows"),
         ({"batch_size": 0}, "batch_size must be at least 1"),
     ],
 )
 def test_what_cannot_be_right_is_refused(changes, message):
     case = small()
-    arguments = {**columns(), "budget": 5, "min_observed": 0, **changes}
+    arguments = {**columns(), "budget": 5, "rules": aw.CallRules(min_observed=0), **changes}
     with pytest.raises(InvalidInputError, match=message):
         case.planner.plan(case.people, **arguments)
 

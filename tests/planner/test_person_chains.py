@@ -130,8 +130,8 @@ def test_the_history_tells_where_people_stand(make):
     case = make()
     history = PeopleHistory.from_weeks(case.weeks)
     stands = history.standing(history.find(case.people["id"], np.arange(120)))
-    rules = {"budget": 20, "cool_down": 1, "max_calls": 3, "min_observed": 6}
-    by_history = case.planner.plan(case.people, case.weeks, **rules)
+    rules = aw.CallRules(budget=20, cool_down=1, max_calls=3, min_observed=6)
+    by_history = case.planner.plan(case.people, case.weeks, rules=rules)
     by_columns = case.planner.plan(
         case.people,
         case.weeks,
@@ -140,7 +140,7 @@ def test_the_history_tells_where_people_stand(make):
         num_observed=stands["observed"],
         num_calls=stands["calls"],
         steps_since_call=stands["since_call"],
-        **rules,
+        rules=rules,
     )
     assert by_history.to_bytes() == by_columns.to_bytes()
     assert by_history.summary == by_columns.summary
@@ -185,10 +185,10 @@ def test_without_anything_known_newcomers_are_planned_for():
     assert plan.calls["reason"].str.starts_with("new: ").all()
     assert plan.calls["state"].null_count() == 5
     # Who is told what it takes to be called is held to it.
-    assert len(case.planner.plan(case.people, budget=5, min_observed=1)) == 0
+    assert len(case.planner.plan(case.people, budget=5, rules=aw.CallRules(min_observed=1))) == 0
     nothing = case.weeks.clear()
     assert case.planner.plan(case.people, nothing, 5).summary.excluded == {"too little known": 120}
-    again = case.planner.plan(case.people, nothing, 5, min_observed=0)
+    again = case.planner.plan(case.people, nothing, 5, rules=aw.CallRules(min_observed=0))
     assert again.to_bytes(".parquet") == plan.to_bytes(".parquet")
 
 

@@ -228,11 +228,7 @@ def test_a_boolean_is_no_number_in_a_planner(name, value):
         {"budget": False},
         {"budget": np.True_},
         {"budget": np.array(True)},
-        {"cool_down": True},
-        {"max_calls": True},
-        {"min_observed": False},
         {"batch_size": True},
-        {"group_budgets": {"centre": True, "north": 1, "south": 1}},
     ],
     ids=str,
 )
@@ -241,6 +237,21 @@ def test_a_boolean_is_no_number_in_a_plan(changes):
         aw.InvalidInputError, match=rf"{next(iter(changes))}.* must be a whole number, not .*(True|False)"
     ):
         small().planner.plan(small().people, **{**columns(), "budget": 3, **changes})
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"cool_down": True},
+        {"max_calls": True},
+        {"min_observed": False},
+        {"group_budgets": {"centre": True, "north": 1, "south": 1}},
+    ],
+    ids=str,
+)
+def test_a_boolean_is_no_number_in_a_rule(rule):
+    with pytest.raises(aw.InvalidInputError, match=rf"{next(iter(rule))}.* must be a whole number, not .*(True|False)"):
+        aw.CallRules(**rule)
 
 
 @pytest.mark.parametrize(
@@ -269,9 +280,9 @@ WRONG_PLANS = {
     "a word for a budget": ({"budget": "3"}, "budget must be a whole number, not '3'"),
     "no budget": ({"budget": None}, "budget must be a whole number, not None"),
     "an endless budget": ({"budget": float("inf")}, "budget must be a whole number, not inf"),
-    "a list of group budgets": ({"group_budgets": [1, 2]}, "group_budgets must be a mapping"),
-    "no name of a step": ({"step_name": 7}, "step_name must be text"),
-    "rules in two places": ({"rules": aw.CallRules(), "cool_down": 1}, "cool_down cannot be given beside rules"),
+    "a rule by itself": ({"cool_down": 2}, r"plan\(…, rules=CallRules\(cool_down=2\)\)"),
+    "two rules by themselves": ({"max_calls": 4, "step_name": "day"}, r"CallRules\(max_calls=4, step_name='day'\)"),
+    "rules in two places": ({"rules": aw.CallRules(), "cool_down": 1}, r"in one place: .*CallRules\(cool_down=1\)"),
     "a dictionary of rules": ({"rules": {"cool_down": 1}}, "rules must be armwise.CallRules"),
     "two budgets": ({"rules": aw.CallRules(budget=4)}, "budget is 3, and that of the rules is 4"),
     "half a step": ({"planned_step": 0.5}, "planned_step must be a whole number, not 0.5"),
@@ -304,6 +315,11 @@ def test_a_plan_of_what_cannot_be_right_is_one_clear_error(case):
         arguments["states"] = "state"
     with pytest.raises(aw.InvalidInputError, match=message):
         small().planner.plan(arguments.pop("people")(), **arguments)
+
+
+def test_an_argument_that_plan_does_not_have_is_named():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'budgets'"):
+        small().planner.plan(people(), states=[0] * NUM, budgets=3)
 
 
 def test_a_pandas_index_holds_the_ids_of_a_plan():

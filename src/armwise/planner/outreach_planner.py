@@ -14,10 +14,11 @@ from armwise.planner.judging import JudgedPlanner
 from armwise.planner.learning import learn
 from armwise.planner.learning_data import read_examples
 from armwise.planner.plan import Plan
-from armwise.planner.plan_builder import Learned, PlanBuilder, make_rules
+from armwise.planner.plan_builder import Learned, PlanBuilder
 from armwise.planner.planner_file import SavedPlanner, read_content, read_planner, write_planner
 from armwise.planner.posterior_draws import NUM_DRAWS, draw_chains
 from armwise.planner.roster import Roster
+from armwise.planner.rules import CallRules, refuse_misplaced
 from armwise.planner.scoring import index_chains, infer
 from armwise.planner.shortlist import tie_breaks
 from armwise.rmab.checks import check_count
@@ -180,13 +181,9 @@ class OutreachPlanner(JudgedPlanner):
         steps_since_call: Any = None,
         groups: Any = None,
         exclusions: Any = None,
-        group_budgets: Any = None,
-        cool_down: Any = None,
-        max_calls: Any = None,
-        min_observed: Any = None,
-        step_name: Any = None,
         planned_step: Any = None,
         batch_size: Any = None,
+        **misplaced: Any,
     ) -> Plan:
         """Whom to call in the step after the history: the highest indices within the budgets, or lots among the best.
 
@@ -198,16 +195,17 @@ class OutreachPlanner(JudgedPlanner):
         Parquet file, which is then read a part at a time; columns are then given by name.
 
         A person last seen some steps ago is in each state with the probability that her chain, left alone, gives it;
-        index and gain are averages over that. One never seen (which ``min_observed=0`` allows) is taken to be as
-        people are when first seen. The index, which orders the list, comes from the chains. The gain and its interval
-        come from what past calls did to people in each state (``call_gains_``).
+        index and gain are averages over that. One never seen, whom the rule ``min_observed=0`` lets be called, is taken to
+        be as people are when first seen. The index, which orders the list, comes from the chains. The gain and its
+        interval come from what past calls did to people in each state (``call_gains_``).
 
         Args:
             people: with the columns learned from.
             history: their weeks up to the step before the planned one, as the class says; none if only the columns
                 below are known. Then everyone's chain is that of newcomers.
             budget: at most so many calls.
-            rules: ``CallRules``, instead of the arguments from ``group_budgets`` to ``step_name``.
+            rules: who may be called, and how people are chosen (``CallRules``). By default everyone observed in a step
+                may; if there are neither a history nor states, everyone.
             ids: by default the column ``id_column`` or, in pandas, the index; else the row numbers.
             states: last observed; null, NaN or −1 if none ever was.
             steps_since_observed: 1 (the default) if the state is that of the step before the planned one.
@@ -217,20 +215,17 @@ class OutreachPlanner(JudgedPlanner):
             groups: the person's region, language or worker.
             exclusions: why a person is never called, null for those who may be; or booleans. Numbers and empty text
                 are refused.
-            group_budgets: a mapping: at most so many calls in each group, together with the budget.
-            cool_down: steps after a call in which the person is not called again; by default 0.
-            max_calls: that a person gets at most.
-            min_observed: steps in which a person must have been observed; by default 1, and 0 if there are neither a
-                history nor states.
-            step_name: what a step is called in reasons; by default a week.
             planned_step: a number or text. Lots differ from step to step; by default the number after the last step.
             batch_size: rows at a time; changes memory and time only.
+            misplaced: none. A rule given here is refused by a message that says where it belongs.
         """
         self._complete()
-        if min_observed is None and rules is None and history is None and states is None:
-            min_observed = 0
-        given = {"cool_down": cool_down, "max_calls": max_calls, "min_observed": min_observed, "step_name": step_name}
-        kept = make_rules(budget, rules, {"group_budgets": group_budgets, **given})
+        refuse_misplaced(misplaced)
+        if rules is None:
+            rules = CallRules(min_observed=0 if history is None and states is None else 1)
+        if not isinstance(rules, CallRules):
+            raise InvalidInputError(f"rules must be armwise.CallRules, not {rules!r:.60}.")
+        kept = rules.with_budget(budget)
         if kept.group_budgets and groups is None:
             raise InvalidInputError("group_budgets needs groups: say who belongs to which.")
         roster = {"state": states, "since_observed": steps_since_observed, "observed": num_observed}

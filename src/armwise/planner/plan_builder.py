@@ -1,7 +1,6 @@
 """From people and a model to a plan, a part of the people at a time."""
 
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -145,26 +144,6 @@ class PlanBuilder:
             return scored if scored.height else roster
 
         return Plan(calls, summary, self._rules, standing, evidence, probabilities, num_draws)
-
-
-def make_rules(budget: Any, rules: Any, given: Mapping[str, Any]) -> CallRules:
-    """The rules of a plan, from ``rules`` or from single arguments.
-
-    Args:
-        budget: at most so many calls.
-        rules: ``CallRules``, with or without the budget; or none.
-        given: single arguments by name, None for those that were not given.
-    """
-    said = {name: value for name, value in given.items() if value is not None}
-    if rules is None:
-        return CallRules(**said).with_budget(budget)
-    if not isinstance(rules, CallRules):
-        raise InvalidInputError(f"rules must be armwise.CallRules, not {rules!r:.60}.")
-    if said:
-        raise InvalidInputError(
-            f"{', '.join(said)} cannot be given beside rules. Say it there: CallRules({next(iter(said))}=…)."
-        )
-    return rules.with_budget(budget)
 
 
 def _gains(scores: Scores) -> list[pl.Series]:

@@ -1,7 +1,7 @@
 """Who may be called this time, and why the others may not."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import polars as pl
@@ -87,20 +87,15 @@ class CallRules:
             raise InvalidInputError("These rules have no budget yet. Give them one: rules.with_budget(42).")
         return int(self.budget)
 
-    @classmethod
-    def make(
-        cls,
-        budget: Any,
-        group_budgets: Any,
-        cool_down: Any,
-        max_calls: Any,
-        min_observed: Any,
-        step_name: Any,
-        choice: Any = CHOICES[0],
-    ) -> "CallRules":
-        """Rules from what a caller gave, with a budget."""
-        groups = {} if group_budgets is None else group_budgets
-        return cls(None, groups, cool_down, max_calls, min_observed, step_name, choice).with_budget(budget)
+
+def refuse_misplaced(given: Mapping[str, Any]) -> None:
+    """Refuse what ``plan`` was given beside its own arguments; of a rule, say where it belongs."""
+    names = {field.name for field in fields(CallRules)}
+    rules = ", ".join(f"{name}={value!r:.60}" for name, value in given.items() if name in names)
+    if rules:
+        raise InvalidInputError(f"plan takes rules in one place: plan(…, rules=CallRules({rules})).")
+    for name in given:
+        raise TypeError(f"plan() got an unexpected keyword argument {name!r}")
 
 
 def _optional(name: str, value: Any) -> int | None:
