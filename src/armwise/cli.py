@@ -3,6 +3,7 @@
 Nothing heavy is imported before a command runs, so that ``armwise --help`` answers at once.
 """
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -31,7 +32,6 @@ EPILOG = (
 app = typer.Typer(
     name="armwise",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
@@ -154,8 +154,17 @@ def reproduce(
         say(f"Results: {folder}")
 
 
+class ModelKind(StrEnum):
+    """What is learned, as ``fit_programme`` names it."""
+
+    CHAINS = "chains"
+    LINEAR = "linear"
+    MEDIUM = "medium"
+    LARGE = "large"
+
+
 Kind = Annotated[
-    str,
+    ModelKind,
     typer.Option(
         "--kind",
         help="What is learned: chains (each person's own, the default); or also a correction of them by a model of "
@@ -183,7 +192,7 @@ OutputPath = Annotated[
 def fit(
     programme: ProgrammePath = Path("programme.toml"),
     model: ModelPath = None,
-    kind: Kind = "chains",
+    kind: Kind = ModelKind.CHAINS,
     seed: Seed = 0,
     as_json: AsJson = False,
     dry_run: DryRun = False,
@@ -202,7 +211,7 @@ def fit(
         target = programme.parent / "model.armwise" if model is None else model
         check_output(target, programme, [], [".armwise"], dry_run=dry_run)
         planner = fit_programme(
-            programme, seed=seed, kind=kind, despite_outage=despite_outage, progress=None, started=say
+            programme, seed=seed, kind=kind.value, despite_outage=despite_outage, progress=None, started=say
         )
         if not dry_run:
             planner.save(target)
@@ -216,7 +225,7 @@ def fit(
 @app.command(epilog="Next: armwise plan PROGRAMME")
 def evaluate(
     programme: ProgrammePath = Path("programme.toml"),
-    kind: Kind = "chains",
+    kind: Kind = ModelKind.CHAINS,
     seed: Seed = 0,
     for_report: Annotated[
         bool,
@@ -250,7 +259,7 @@ def evaluate(
         kept = assess_programme(
             programme,
             seed=seed,
-            kind=kind,
+            kind=kind.value,
             despite_outage=despite_outage,
             progress=None,
             losses=None if for_report else {},

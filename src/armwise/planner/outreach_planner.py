@@ -195,8 +195,8 @@ class OutreachPlanner(JudgedPlanner):
         Parquet file, which is then read a part at a time; columns are then given by name.
 
         A person last seen some steps ago is in each state with the probability that her chain, left alone, gives it;
-        index and gain are averages over that. One never seen, whom the rule ``min_observed=0`` lets be called, is taken to
-        be as people are when first seen. The index, which orders the list, comes from the chains. The gain and its
+        index and gain are averages over that. One never seen, whom the rule ``min_observed=0`` allows, is taken
+        to be as people are when first seen. The index, which orders the list, comes from the chains. The gain and its
         interval come from what past calls did to people in each state (``call_gains_``).
 
         Args:
