@@ -136,7 +136,7 @@ def test_a_list_for_one_language_alone_is_a_concern_and_one_by_lot_is_not(data):
     concerns = find_concerns(data, listing(data, mine), make_effects())
     assert any(each.column == "language" and commonest in each.groups for each in concerns)
     assert all(each.about == "groups" for each in concerns)
-    in_need = data.ids.filter(pl.Series(may & (np.asarray(data.last_states) == 0))).to_list()
+    in_need = data.ids.filter(pl.Series(may & (data.roster["state"] == 0).fill_null(False).to_numpy())).to_list()
     lots = [listing(data, rng.permutation(in_need)[:30].tolist()) for _ in range(20)]
     assert [find_concerns(data, each, make_effects()) for each in lots] == [[]] * 20
 

@@ -33,14 +33,14 @@ def load(folder, people: str, programme: str = WITH_LEFT, **texts: str):
 def test_nobody_left_is_the_programme_as_it_was(tmp_path):
     data, before = load(tmp_path, leaving()), load_programme(write_programme(tmp_path))
     assert data.quality == before.quality
-    assert data.exclusions.equals(before.exclusions)
+    assert data.roster["exclusion"].equals(before.roster["exclusion"])
 
 
 def test_whoever_left_is_not_observed_planned_or_counted_from_then_on(tmp_path):
     data = load(tmp_path, leaving(p1="2024-01-08"))
     # 0001 was seen on the 1st and the 15th; she left on the 8th.
     assert np.asarray(data.trajectories.observed)[0].tolist() == [True, False, False]
-    assert data.exclusions.to_list() == ["finished", None, "status: opted out", None]
+    assert data.roster["exclusion"].to_list() == ["finished", None, "status: opted out", None]
     assert data.taking_part.tolist() == [False, True, True, True]
     assert data.quality.observed_shares == pytest.approx([2 / 3, 2 / 3, 0 / 3])
     assert (data.quality.num_finished, data.quality.num_excluded, data.quality.num_never_observed) == (1, 1, 0)
@@ -64,23 +64,24 @@ def test_in_the_step_of_leaving_only_those_observed_count(tmp_path):
 )
 def test_whoever_leaves_before_the_planned_step_is_over_is_not_planned(tmp_path, day, reason):
     data = load(tmp_path, leaving(p1=day))
-    assert data.exclusions[0] == reason
+    assert data.roster["exclusion"][0] == reason
     assert check_programme(tmp_path / "programme.toml").findings == ()
 
 
 def test_calls_after_leaving_are_left_out(tmp_path):
     more = INTERVENTIONS + "0001,2024-01-18,delivered\n"
     data = load(tmp_path, leaving(p1="2024-01-17"), interventions=more)
-    assert data.num_calls.tolist() == [1, 0, 0, 1]
+    assert data.roster["calls"].to_list() == [1, 0, 0, 1]
 
 
 def test_a_length_counts_from_enrolment(tmp_path):
     settings = edited("programme.toml", 'enrolled = "enrolled"', 'enrolled = "enrolled"\nlength = 2')
     data = load(tmp_path, BENEFICIARIES, settings)
     # Enrolled on 1, 1, 2 and 8 January; two weeks later three have finished, and 0004 leaves on the planned day.
-    assert data.exclusions.to_list() == ["finished"] * 4
+    assert data.roster["exclusion"].to_list() == ["finished"] * 4
     settings = settings.replace("length = 2", "length = 3")
-    assert load(tmp_path, BENEFICIARIES, settings).exclusions.to_list() == ["finished", "finished", "finished", None]
+    longer = load(tmp_path, BENEFICIARIES, settings).roster
+    assert longer["exclusion"].to_list() == ["finished", "finished", "finished", None]
 
 
 def test_the_earlier_of_leaving_and_length_counts(tmp_path):
@@ -99,13 +100,13 @@ def test_weeks_that_are_numbered(tmp_path):
     data = load(tmp_path, people.replace("2024-01-08", "0"), settings, **texts)
     assert np.asarray(data.trajectories.observed)[0].tolist() == [True, True, False]
     assert data.quality.observed_shares == (1, 1, 1)
-    assert data.exclusions.to_list() == ["finished", "finished", "status: opted out", None]
+    assert data.roster["exclusion"].to_list() == ["finished", "finished", "status: opted out", None]
 
 
 def test_whoever_is_enrolled_after_the_planned_step_is_not_planned(tmp_path):
     people = BENEFICIARIES.replace("active,2024-01-08", "active,2024-01-29")
     data = load(tmp_path, people, PROGRAMME)
-    assert data.exclusions.to_list() == [None, None, "status: opted out", "not enrolled yet"]
+    assert data.roster["exclusion"].to_list() == [None, None, "status: opted out", "not enrolled yet"]
     assert (data.quality.num_not_enrolled, data.quality.num_finished) == (1, 0)
 
 

@@ -25,12 +25,12 @@ def arrays(data: ProgrammeData) -> dict[str, list]:
         "features": data.features.rows(),
         "states": np.where(trajectories.observed, trajectories.states, -1).tolist(),
         "actions": np.asarray(trajectories.actions).tolist(),
-        "last_states": data.last_states.tolist(),
-        "since_observed": data.steps_since_observed.tolist(),
-        "num_calls": data.num_calls.tolist(),
-        "since_call": data.steps_since_call.tolist(),
+        "last_states": data.roster["state"].to_list(),
+        "since_observed": data.roster["since_observed"].to_list(),
+        "num_calls": data.roster["calls"].to_list(),
+        "since_call": data.roster["since_call"].to_list(),
         "groups": None if data.groups is None else data.groups.to_list(),
-        "exclusions": data.exclusions.to_list(),
+        "exclusions": data.roster["exclusion"].to_list(),
     }
 
 
@@ -43,7 +43,7 @@ EXPECTED = {
     "last_states": [0, 1, 0, 1],
     "since_observed": [1, 2, 3, 2],
     "num_calls": [1, 0, 0, 1],
-    "since_call": [3, -1, -1, 2],
+    "since_call": [3, None, None, 2],
     "groups": ["north", "south", "north", "south"],
     "exclusions": [None, None, "status: opted out", None],
 }
@@ -191,7 +191,7 @@ def test_without_a_column_connected_an_empty_cell_is_not_observed(tmp_path):
 def test_planned_calls_count_only_if_the_programme_says_so(tmp_path):
     settings = edited("programme.toml", 'status = "status"', 'status = "status"\ncount = "all"')
     data = load_programme(write_programme(tmp_path, programme=settings))
-    assert data.num_calls.tolist() == [1, 1, 0, 1]
+    assert data.roster["calls"].to_list() == [1, 1, 0, 1]
 
 
 def test_a_call_may_show_in_its_own_step(tmp_path):
@@ -200,8 +200,8 @@ def test_a_call_may_show_in_its_own_step(tmp_path):
     more = INTERVENTIONS + "0001,2024-01-10,delivered\n"
     data = load_programme(write_programme(tmp_path, programme=settings, interventions=more))
     assert np.asarray(data.trajectories.actions)[0].tolist() == [1, 0, 0]
-    assert data.num_calls.tolist() == [2, 0, 0, 1]
-    assert data.steps_since_call.tolist() == [2, -1, -1, 2]
+    assert data.roster["calls"].to_list() == [2, 0, 0, 1]
+    assert data.roster["since_call"].to_list() == [2, None, None, 2]
     only_first = load_programme(write_programme(tmp_path, programme=settings))
     assert not np.asarray(only_first.trajectories.actions)[0].any()
 
@@ -235,15 +235,15 @@ def test_what_a_call_does_at_once_is_seen_in_its_own_step_alone(tmp_path, rng):
 
 def test_without_a_status_every_row_is_a_call(tmp_path):
     settings = edited("programme.toml", 'status = "status"\n\n', "\n")
-    assert load_programme(write_programme(tmp_path, programme=settings)).num_calls.tolist() == [1, 1, 0, 1]
+    assert load_programme(write_programme(tmp_path, programme=settings)).roster["calls"].to_list() == [1, 1, 0, 1]
 
 
 def test_a_call_listed_twice_counts_once_and_one_planned_for_later_is_no_error(tmp_path):
     more = INTERVENTIONS + "0001,2024-01-05,delivered\n0002,2024-01-30,planned\n0001,2024-01-16,done\n"
     path = write_programme(tmp_path, interventions=more)
     data = load_programme(path)
-    assert data.num_calls.tolist() == [2, 0, 0, 1]
-    assert data.steps_since_call.tolist() == [1, -1, -1, 2]
+    assert data.roster["calls"].to_list() == [2, 0, 0, 1]
+    assert data.roster["since_call"].to_list() == [1, None, None, 2]
     assert [finding.kind for finding in check_programme(path).findings] == ["intervention-repeated"]
 
 
@@ -253,7 +253,7 @@ def test_the_week_of_the_plan_is_not_over(tmp_path):
     path = write_programme(tmp_path, programme=settings, interventions=more)
     data = load_programme(path)
     assert arrays(data)["states"] == [[1, -1], [-1, 1], [0, -1], [-1, 1]]
-    assert data.steps_since_call.tolist() == [0, -1, -1, 1]
+    assert data.roster["since_call"].to_list() == [0, None, None, 1]
     assert [finding.kind for finding in check_programme(path).findings] == ["row-unfinished-step"]
 
 
@@ -261,7 +261,7 @@ def test_rows_from_the_plan_on_can_be_ignored(tmp_path):
     settings = edited("programme.toml", "plan_date = 2024-01-22", 'plan_date = 2024-01-08\nlater_rows = "ignore"')
     data = load_programme(write_programme(tmp_path, programme=settings))
     assert arrays(data)["states"] == [[1], [-1], [0], [-1]]
-    assert data.num_calls.tolist() == [1, 0, 0, 0]
+    assert data.roster["calls"].to_list() == [1, 0, 0, 0]
 
 
 def test_rows_before_the_first_day_and_before_enrolment_are_left_out(tmp_path):
@@ -271,7 +271,8 @@ def test_rows_before_the_first_day_and_before_enrolment_are_left_out(tmp_path):
     data = load_programme(path)
     assert arrays(data)["states"] == [[-1, 0], [1, -1], [-1, -1], [-1, -1]]
     # A call before the first step still counts against the cap; one from before enrolment does not.
-    assert (data.num_calls.tolist(), data.steps_since_call.tolist()) == ([1, 0, 0, 0], [3, -1, -1, -1])
+    assert data.roster["calls"].to_list() == [1, 0, 0, 0]
+    assert data.roster["since_call"].to_list() == [3, None, None, None]
     findings = check_programme(path).findings
     assert [finding.kind for finding in findings] == ["row-before-start"] + ["row-before-enrolment"] * 2
     assert "4 rows lie before" in findings[0].what
@@ -296,7 +297,7 @@ def test_without_groups_rules_and_enrolment(tmp_path):
     settings = PROGRAMME.split("[budget]")[0].replace('enrolled = "enrolled"\n', "") + "[budget]\ntotal = 1\n"
     data = load_programme(write_programme(tmp_path, programme=settings))
     assert data.groups is None
-    assert data.exclusions.null_count() == 4
+    assert data.roster["exclusion"].null_count() == 4
     assert data.programme.rules.never_call == ()
     assert data.quality.observed_shares == pytest.approx([0.5, 0.5, 0.25])
 
@@ -311,7 +312,7 @@ def test_warnings_do_not_stop(tmp_path):
     report = check_programme(path)
     assert {finding.kind for finding in report.findings} == {"never-call-unused", "feature-constant", "table-no-calls"}
     assert report.exit_code == ExitCode.OK
-    assert load_programme(path).num_calls.tolist() == [0, 0, 0, 0]
+    assert load_programme(path).roster["calls"].to_list() == [0, 0, 0, 0]
 
 
 def test_the_sample_programme_is_what_was_simulated(tmp_path):

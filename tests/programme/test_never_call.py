@@ -29,10 +29,10 @@ def test_an_empty_status_stops_the_plan_unless_it_is_listed(tmp_path, status):
         ("never-call-empty", 4)
     ]
     write_programme(tmp_path, beneficiaries=people, programme=edited("programme.toml", '["active"]', '["active", ""]'))
-    assert load_programme(path).exclusions.to_list() == [None] * 4
+    assert load_programme(path).roster["exclusion"].to_list() == [None] * 4
     never = edited("programme.toml", '["opted out"]', '["opted out", ""]')
     write_programme(tmp_path, beneficiaries=people, programme=never)
-    assert load_programme(path).exclusions.to_list() == [None, None, "status: empty", None]
+    assert load_programme(path).roster["exclusion"].to_list() == [None, None, "status: empty", None]
 
 
 def test_an_empty_cell_of_a_workbook_stops_too(tmp_path):
@@ -43,7 +43,7 @@ def test_an_empty_cell_of_a_workbook_stops_too(tmp_path):
 
 def test_capitals_and_spaces_around_a_value_do_not_matter(tmp_path):
     people = BENEFICIARIES.replace("Opted out", " OPTED OUT ").replace("south,active", "south, Active")
-    assert load_programme(write_programme(tmp_path, beneficiaries=people)).exclusions.null_count() == 3
+    assert load_programme(write_programme(tmp_path, beneficiaries=people)).roster["exclusion"].null_count() == 3
 
 
 def proposed_line(path) -> str:
@@ -57,7 +57,7 @@ def test_the_line_that_is_proposed_works(tmp_path):
     line = proposed_line(path)
     assert line == 'status = ["active", "på pause"]'
     write_programme(tmp_path, programme=NO_LIST + f"\n[rules.may_call]\n{line}\n", beneficiaries=people)
-    assert load_programme(path).exclusions.null_count() == 3
+    assert load_programme(path).roster["exclusion"].null_count() == 3
 
 
 def test_the_line_that_is_proposed_works_for_any_name_of_a_column(tmp_path):
@@ -66,7 +66,7 @@ def test_the_line_that_is_proposed_works_for_any_name_of_a_column(tmp_path):
     settings = NO_LIST.replace('\nstatus = ["opted out"]', "\n'" + name + '\' = ["no"]')
     path = write_programme(tmp_path, programme=settings, beneficiaries=people)
     write_programme(tmp_path, programme=f"{settings}\n[rules.may_call]\n{proposed_line(path)}\n", beneficiaries=people)
-    assert load_programme(path).exclusions.null_count() == 3
+    assert load_programme(path).roster["exclusion"].null_count() == 3
 
 
 @pytest.mark.parametrize("status", ["opted-out", "opt out", "#N/A", ""])

@@ -21,7 +21,7 @@ def test_the_files_hold_every_call_that_was_made(path):
     simulated = sample_programme(5).simulated
     hidden = simulated.calls & ~np.asarray(simulated.trajectories.observed)
     assert hidden.any()
-    assert load_programme(path).num_calls.tolist() == simulated.calls.sum(axis=1).tolist()
+    assert load_programme(path).roster["calls"].to_list() == simulated.calls.sum(axis=1).tolist()
 
 
 def test_the_samples_note_is_true(path):

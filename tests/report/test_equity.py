@@ -29,7 +29,7 @@ def test_the_numbers_are_those_of_a_plain_count(data):
     for name, column in columns.items():
         for group in groupings[name].groups:
             rows = [row for row, value in enumerate(column) if value == group.name]
-            low = [row for row in rows if data.last_states[row] == 0]
+            low = [row for row in rows if data.roster["state"][row] == 0]
             mine = [row for row in rows if data.ids[row] in called]
             assert (group.num_people, group.num_low, group.num_calls) == (len(rows), len(low), len(mine))
             assert group.need.value == len(low) / group.num_known
@@ -47,7 +47,7 @@ def test_those_who_may_be_called_are_counted_in_their_group(data):
 
 
 def test_people_never_observed_count_in_no_need(data):
-    nobody = dataclasses.replace(data, last_states=data.last_states * 0 - 1)
+    nobody = dataclasses.replace(data, roster=data.roster.with_columns(state=pl.lit(None, pl.Int32)))
     for group in make_groupings(nobody, [], 1)[0].groups:
         assert group.num_known == group.num_low == 0
         assert group.need.value != group.need.value

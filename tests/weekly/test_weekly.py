@@ -70,7 +70,7 @@ def test_a_plan_keeps_to_the_programmes_rules(programme):
     assert calls["reason"].n_unique() > 6
     assert calls["reason"].str.contains("if left alone").all()
     data = load_programme(programme)
-    may = dict(zip(data.ids, data.exclusions.is_null(), strict=True))
+    may = dict(zip(data.ids, data.roster["exclusion"].is_null(), strict=True))
     assert all(may[identity] for identity in calls["id"])
 
 
@@ -149,7 +149,7 @@ def test_explain_says_why(programme):
     first = plan["calls"][0]["id"]
     assert f"{first} is number 1 on the list." in run("explain", programme, first).stdout
     data = load_programme(programme)
-    out = data.ids.filter(data.exclusions.is_not_null())[0]
+    out = data.ids.filter(data.roster["exclusion"].is_not_null())[0]
     answer = json.loads(run("explain", programme, out, "--json").stdout)
     assert answer["rank"] is None
     assert "never to be called (status:" in answer["reasons"][0]

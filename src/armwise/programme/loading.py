@@ -13,13 +13,11 @@ from armwise.programme.findings import Findings, Report
 from armwise.programme.last_list import note_missing_outcomes
 from armwise.programme.people import People, read_people
 from armwise.programme.programme_data import (
-    FINISHED,
-    NEVER,
-    NOT_ENROLLED,
     ProgrammeData,
     add_absent,
     assemble,
     count_present,
+    is_absent,
     measure_quality,
 )
 from armwise.programme.records import Records, read_engagement, read_interventions
@@ -29,6 +27,8 @@ from armwise.programme.steps import Calendar, make_calendar, rows_of_attempts, r
 
 # With one step before it nothing is usual yet, and with few people shares jump by chance.
 FEWEST_STEPS, FEWEST_PEOPLE = 2, 20
+# Below all states, so that the highest of a step wins.
+UNOBSERVED = -1
 
 
 def check_programme(path: PathLike, *, despite_outage: bool = False) -> Report:
@@ -114,7 +114,7 @@ def _combine(
     outages = find_outages(shares, present, programme.outage)
     _note_outages(outages, shares, calendar, programme.outage, despite_outage, engagement, findings)
     people = dataclasses.replace(people, exclusions=add_absent(people, calendar))
-    if people.exclusions.is_in([FINISHED, NOT_ENROLLED]).fill_null(False).all():
+    if is_absent(people.exclusions).all():
         findings.add("nobody-left", programme.beneficiaries.source.name)
     quality = measure_quality(people, engagement, calendar, left_out, shares, outages, states, calls)
     lacking = note_missing_outcomes(programme.path.parent, people.ids, interventions, calendar, findings)
@@ -126,7 +126,7 @@ def _by_step(attempts: pl.DataFrame, num_people: int, num_steps: int) -> Int[np.
     """The highest state of each person's connected calls in each step, −1 where none connected."""
     seen = attempts.drop_nulls("state")
     cells = seen["person"].cast(pl.Int64).to_numpy() * num_steps + seen["step"].to_numpy()
-    states = np.full(num_people * num_steps, NEVER, dtype=np.int16)
+    states = np.full(num_people * num_steps, UNOBSERVED, dtype=np.int16)
     np.maximum.at(states, cells, seen["state"].to_numpy())
     return states.reshape(num_people, num_steps)
 

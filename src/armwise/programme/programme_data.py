@@ -17,7 +17,6 @@ from armwise.programme.records import Records
 from armwise.programme.settings import ProgrammeSettings
 from armwise.programme.steps import Calendar
 
-NEVER = -1
 FINISHED, NOT_ENROLLED = "finished", "not enrolled yet"
 
 
@@ -58,35 +57,32 @@ class DataQuality:
 
 @dataclass(frozen=True, eq=False)
 class ProgrammeData:
-    """A programme's tables as arrays, people in the order of their ids; the order of rows changes nothing.
+    """A programme's checked tables, people in the order of their ids; the order of rows changes nothing.
 
     Attributes:
         programme: the settings they were read by.
-        ids: text.
+        roster: where each person stands before the planned step. Null means never, or not known.
+
+            - id: text.
+            - state: the state last observed.
+            - since_observed: 1 if that was in the step before the planned one.
+            - observed: in how many steps she was observed.
+            - calls: calls by health workers so far, those before the first step included.
+            - since_call: 1 if the last was in the step before the planned one, 0 in the planned one.
+            - exclusion: why she is not called in the planned step: "finished", "not enrolled yet", or by which value
+              never; null for those who may be.
+            - group: text; there is no such column if the programme has no groups.
         features: a column for each feature: Float64 for numbers, text for categories, null where empty.
         trajectories: one state and action per person and step before the planned one.
-        last_states: the state last observed, −1 if none ever was.
-        steps_since_observed: 1 if that was in the step before the planned one; −1 if never.
-        num_calls: calls by health workers so far, those before the first step included.
-        steps_since_call: 1 if the last was in the step before the planned one, 0 in the planned one; −1 if never.
-        groups: text; none if the programme has no groups.
-        exclusions: why a person is not called in the planned step: "finished", "not enrolled yet", or by which value
-            never; null for those who may be.
         quality: what the tables hold, in numbers.
         without_outcome: the people on the last list of whom no outcome has been entered, if these are most of it.
         hashes: the SHA-256 of the settings and of each table, of the very bytes that were read, by path.
     """
 
     programme: ProgrammeSettings
-    ids: pl.Series
+    roster: pl.DataFrame
     features: pl.DataFrame
     trajectories: Trajectories
-    last_states: Int[np.ndarray, " people"]
-    steps_since_observed: Int[np.ndarray, " people"]
-    num_calls: Int[np.ndarray, " people"]
-    steps_since_call: Int[np.ndarray, " people"]
-    groups: pl.Series | None
-    exclusions: pl.Series
     quality: DataQuality
     without_outcome: frozenset[str] = frozenset()
     hashes: Mapping[Path, str] = field(default_factory=dict)
@@ -97,22 +93,30 @@ class ProgrammeData:
         return {name: Input(path.name, self.hashes[path]) for name, path in self.programme.files.items()}
 
     @property
+    def ids(self) -> pl.Series:
+        """Everyone's ids."""
+        return self.roster["id"]
+
+    @property
+    def groups(self) -> pl.Series | None:
+        """Everyone's groups; none if the programme has no groups."""
+        return self.roster["group"] if "group" in self.roster.columns else None
+
+    @property
     def taking_part(self) -> Bool[np.ndarray, " people"]:
         """Who takes part in the planned step."""
-        return ~self.exclusions.is_in([FINISHED, NOT_ENROLLED]).fill_null(False).to_numpy()
+        return ~is_absent(self.roster["exclusion"]).to_numpy()
 
     def of_those_taking_part(self) -> "ProgrammeData":
         """The same without the people who do not take part in the planned step; ``quality`` stays."""
         rows = np.flatnonzero(self.taking_part)
-        if len(rows) == len(self.ids):
+        if len(rows) == self.roster.height:
             return self
-        names = ("ids", "features", "last_states", "steps_since_observed", "num_calls", "steps_since_call")
         return dataclasses.replace(
             self,
-            **{name: getattr(self, name)[rows] for name in names},
+            roster=self.roster[rows],
+            features=self.features[rows],
             trajectories=jax.tree.map(lambda leaf: leaf[rows], self.trajectories),
-            groups=None if self.groups is None else self.groups[rows],
-            exclusions=self.exclusions[rows],
         )
 
 
@@ -132,34 +136,36 @@ def assemble(
     inside = steps.is_between(0, calendar.num_steps - 1)
     actions = np.zeros(states.shape, dtype=np.int16)
     actions[calls.filter(inside)["person"].to_numpy(), steps.filter(inside).to_numpy()] = 1
-    since = observed[:, ::-1].argmax(axis=1) + 1
-    ever = observed.any(axis=1)
-    last = np.take_along_axis(states, (calendar.num_steps - since)[:, None], axis=1)[:, 0]
-    num_calls, since_call = _calls_by_person(calls, len(people.ids), calendar.num_steps)
     return ProgrammeData(
         programme=programme,
-        ids=people.ids,
+        roster=_roster(people, states, calls),
         features=people.features,
         trajectories=Trajectories.from_arrays(states, actions, observed, programme.engagement.num_states),
-        last_states=np.where(ever, last, NEVER).astype(np.int32),
-        steps_since_observed=np.where(ever, since, NEVER).astype(np.int32),
-        num_calls=num_calls,
-        steps_since_call=since_call,
-        groups=people.groups,
-        exclusions=people.exclusions,
         quality=quality,
         hashes=dict(hashes),
     )
 
 
-def _calls_by_person(
-    calls: pl.DataFrame, num_people: int, num_steps: int
-) -> tuple[Int[np.ndarray, " people"], Int[np.ndarray, " people"]]:
-    person, step = calls["person"].to_numpy(), calls["step"].to_numpy()
-    number = np.bincount(person, minlength=num_people).astype(np.int32)
-    last = np.full(num_people, np.iinfo(np.int32).min, dtype=np.int64)
-    np.maximum.at(last, person, step)
-    return number, np.where(number > 0, num_steps - last, NEVER).astype(np.int32)
+def _roster(people: People, states: Int[np.ndarray, "people steps"], calls: pl.DataFrame) -> pl.DataFrame:
+    observed, num_steps = states >= 0, states.shape[1]
+    since = observed[:, ::-1].argmax(axis=1) + 1
+    last = np.take_along_axis(states, (num_steps - since)[:, None], axis=1)[:, 0]
+    stands = {"state": last, "since_observed": since, "observed": observed.sum(axis=1)}
+    ever, whole = pl.Series(observed.any(axis=1)), dict.fromkeys(stands, pl.Int32)
+    roster = pl.DataFrame({"id": people.ids, **stands}, schema_overrides=whole).with_columns(
+        pl.when(ever).then(pl.col("state", "since_observed"))
+    )
+    rows = calls.group_by(pl.col("person").cast(pl.UInt32).alias("row")).agg(
+        calls=pl.len().cast(pl.Int32), since_call=(num_steps - pl.col("step").max()).cast(pl.Int32)
+    )
+    roster = roster.with_row_index("row").join(rows, on="row", how="left", maintain_order="left").drop("row")
+    roster = roster.with_columns(pl.col("calls").fill_null(0), exclusion=people.exclusions)
+    return roster if people.groups is None else roster.with_columns(group=people.groups)
+
+
+def is_absent(exclusions: pl.Series) -> pl.Series:
+    """Of whom the exclusions say that they do not take part in the planned step."""
+    return exclusions.is_in([FINISHED, NOT_ENROLLED]).fill_null(False)
 
 
 def measure_quality(
@@ -174,7 +180,7 @@ def measure_quality(
 ) -> DataQuality:
     """The tables in numbers."""
     exclusions = people.exclusions
-    taking_part = ~exclusions.is_in([FINISHED, NOT_ENROLLED]).fill_null(False)
+    taking_part = ~is_absent(exclusions)
     return DataQuality(
         num_people=len(people.ids),
         num_steps=calendar.num_steps,

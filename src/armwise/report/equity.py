@@ -5,7 +5,6 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
@@ -75,7 +74,7 @@ def make_groupings(
     """
     people = pl.DataFrame(
         {
-            "state": np.asarray(data.last_states),
+            "state": data.roster["state"],
             "called": _among(data.ids, called),
             "may": _among(data.ids, data.ids if eligible is None else eligible),
         }
@@ -93,7 +92,7 @@ def _grouping(column: pl.Series, people: pl.DataFrame, smallest: int) -> Groupin
         .group_by("name")
         .agg(
             num_people=pl.len().cast(pl.Int64),
-            num_known=(pl.col("state") >= 0).sum().cast(pl.Int64),
+            num_known=pl.col("state").is_not_null().sum().cast(pl.Int64),
             num_low=(pl.col("state") == 0).sum().cast(pl.Int64),
             num_calls=pl.col("called").sum().cast(pl.Int64),
             num_may=pl.col("may").sum().cast(pl.Int64),

@@ -213,14 +213,7 @@ def estimate_effects(data: ProgrammeData, rewards: Float[np.ndarray, " states"],
 
 def make_background(data: ProgrammeData, calls: pl.DataFrame) -> pl.DataFrame:
     """What is known of those on the list beside what the list says; null where something never happened."""
-    everyone = pl.DataFrame(
-        {
-            "id": data.ids,
-            "since_observed": data.steps_since_observed,
-            "num_calls": data.num_calls,
-            "since_call": data.steps_since_call,
-        }
-    ).with_columns(pl.col("since_observed", "since_call").replace(-1, None))
+    everyone = data.roster.select("id", "since_observed", "since_call", num_calls="calls")
     return calls.select("id").join(everyone, on="id", how="left", maintain_order="left")
 
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import polars as pl
 from jaxtyping import Bool, Float
 from scipy.special import bdtr
 
@@ -182,7 +181,7 @@ def _groups(data: ProgrammeData, plan: Plan, smallest: int) -> dict[str, list[Gr
         return {}
     called = data.ids.is_in(plan.calls["id"].implode()).to_numpy()
     may = called | may_be_called(data, plan.rules)
-    need = may & (np.asarray(data.last_states) == 0)
+    need = may & (data.roster["state"] == 0).fill_null(False).to_numpy()
     budgeted = data.programme.budget.group if data.programme.budget.per_group else None
     return {
         column: [
@@ -205,13 +204,4 @@ def may_be_called(data: ProgrammeData, rules: CallRules) -> Bool[np.ndarray, " p
         data: the programme's.
         rules: of the list.
     """
-    roster = pl.DataFrame(
-        {
-            "exclusion": data.exclusions,
-            "since_call": data.steps_since_call,
-            "calls": data.num_calls,
-            "observed": np.asarray(data.trajectories.observed).sum(axis=1),
-        }
-    )
-    never = pl.col("since_call").replace(-1, None)
-    return roster.with_columns(since_call=never).select(first_reason(rules).is_null()).to_series().to_numpy()
+    return data.roster.select(first_reason(rules).is_null()).to_series().to_numpy()

@@ -124,12 +124,12 @@ def _plan(planner: OutreachPlanner, data: ProgrammeData) -> Plan:
         table_of(data),
         data.trajectories,
         rules=rules_of(data.programme),
-        states=data.last_states,
-        steps_since_observed=data.steps_since_observed,
-        num_calls=data.num_calls,
-        steps_since_call=data.steps_since_call,
+        states=data.roster["state"],
+        steps_since_observed=data.roster["since_observed"],
+        num_calls=data.roster["calls"],
+        steps_since_call=data.roster["since_call"],
         groups=data.groups,
-        exclusions=data.exclusions,
+        exclusions=data.roster["exclusion"],
         planned_step=data.quality.planned_step,
     )
 
