@@ -5,8 +5,9 @@ RUN := $(VENV)/bin/python
 # An idle process takes tests from a busy one. The slowest 20 are printed, so that the suite stays quick.
 PYTEST = $(RUN) -m pytest --numprocesses auto --maxprocesses 4 --dist worksteal --durations 20 --durations-min 1
 # Array shapes are checked at run time, except in the laboratory: it reads millions of values of results.
-TYPED := armwise.data,armwise.evaluation,armwise.losses,armwise.mixtures,armwise.models,armwise.native,armwise.planner
-SHAPES := --jaxtyping-packages=armwise._validation,$(TYPED),armwise.planning,armwise.rmab,armwise.training,beartype.beartype
+TYPED := armwise.data,armwise.evaluation,armwise.losses,armwise.mixtures,armwise.models,armwise.native
+WEEKLY := armwise.planner,armwise.programme,armwise.report,armwise.weekly
+SHAPES := --jaxtyping-packages=armwise._validation,$(TYPED),$(WEEKLY),armwise.rmab,armwise.training,beartype.beartype
 INSTALL = $(RUN) -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable
 
 .DEFAULT_GOAL := help

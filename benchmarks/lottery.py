@@ -14,8 +14,9 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from armwise.planning.rules import CHOICES, CallRules
-from armwise.planning.shortlist import Selection
+from armwise.planner.rules import CallRules
+from armwise.planner.shortlist import Selection
+from armwise.programme.settings import CHOICES
 from benchmarks.harness import gigabytes, peak_memory
 
 NUM_DRAWS, ROWS_AT_A_TIME, UNSURE = 64, 2**16, 0.5

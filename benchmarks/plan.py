@@ -22,9 +22,9 @@ import polars as pl
 
 import armwise as aw
 from armwise.data import Encoder
-from armwise.planning import making
-from armwise.planning.population import Population
-from armwise.planning.shortlist import Shortlist
+from armwise.planner import plan_builder
+from armwise.planner.roster import Roster
+from armwise.planner.shortlist import Shortlist
 from benchmarks.harness import Row, Timing, arguments, gigabytes, peak_memory, report, seconds
 
 SIZES = (30_000, 300_000, 3_000_000)
@@ -38,12 +38,12 @@ STANDING: dict[str, Any] = {
     "groups": "district",
     "exclusions": "excluded",
 }
-RULES: dict[str, Any] = {
-    "budget": BUDGET,
-    "group_budgets": {f"district {number}": BUDGET // 10 for number in range(DISTRICTS)},
-    "cool_down": 4,
-    "max_calls": 5,
-}
+RULES = aw.CallRules(
+    budget=BUDGET,
+    group_budgets={f"district {number}": BUDGET // 10 for number in range(DISTRICTS)},
+    cool_down=4,
+    max_calls=5,
+)
 
 
 def some_people(rng: np.random.Generator, first: int, number: int) -> pl.DataFrame:
@@ -119,20 +119,20 @@ class Parts:
 
     def install(self) -> None:
         """Put the clocks in place, in this process."""
-        Population.batches = self.clocked_stream("reading", Population.batches)  # type: ignore[method-assign]
+        Roster.batches = self.clocked_stream("reading", Roster.batches)  # type: ignore[method-assign]
         Encoder.transform = self.clocked("scoring", Encoder.transform)  # type: ignore[method-assign]
-        vars(making)["score"] = self.clocked("scoring", vars(making)["score"])
+        vars(plan_builder)["score"] = self.clocked("scoring", vars(plan_builder)["score"])
         Shortlist.add = self.clocked("ranking", Shortlist.add)  # type: ignore[method-assign]
 
 
 def measure(folder: Path) -> None:
     """In a process of its own: start up, plan, write the list; print seconds and bytes."""
     planner = aw.OutreachPlanner.load(folder / "model.armwise")
-    planner.plan(some_people(np.random.default_rng(9), 0, 100), **STANDING, **RULES)
+    planner.plan(some_people(np.random.default_rng(9), 0, 100), **STANDING, rules=RULES)
     start_up, parts = peak_memory(), Parts()
     parts.install()
     start = time.perf_counter()
-    plan = planner.plan(folder / "people.parquet", **STANDING, **RULES)
+    plan = planner.plan(folder / "people.parquet", **STANDING, rules=RULES)
     parts.clocked("writing", plan.write)(folder / "call-list.csv")
     total = time.perf_counter() - start
     parts.seconds["the rest"] = total - sum(parts.seconds.values())

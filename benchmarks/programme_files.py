@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from armwise.planning import init_programme, load_programme
+from armwise.programme import init_programme, load_programme
 
 SIZES = (30_000, 300_000)
 WEEKS, ATTEMPTS = 7, 2

@@ -75,14 +75,8 @@ def call_list(people: pl.DataFrame, history: pl.DataFrame, budget: int, groups: 
     planner = aw.OutreachPlanner().fit(people, history)
     named = people.with_columns(pl.col(groups).cast(pl.String).alias("group")).drop_nulls("group")
     names = named["group"].unique().sort().to_list()
-    return planner.plan(
-        named,
-        history,
-        budget,
-        groups="group",
-        group_budgets={name: -(-2 * budget // len(names)) for name in names},
-        min_observed=3,
-    )
+    rules = aw.CallRules(group_budgets={name: -(-2 * budget // len(names)) for name in names}, min_observed=3)
+    return planner.plan(named, history, budget, rules=rules, groups="group")
 
 
 def main(folder: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from armwise.errors import InvalidInputError
-from armwise.writing import write_file
+from armwise.io.writing import write_file
 
 UNFINISHED = "unfinished"
 

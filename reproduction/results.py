@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import polars as pl
 
 from armwise.errors import InvalidInputError
-from armwise.writing import write_file
+from armwise.io.writing import write_file
 from reproduction.parts import read_part, unfinished
 
 RowType = TypeVar("RowType")

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from armwise.writing import write_file
+from armwise.io.writing import write_file
 from reproduction.results import STUDIES, has_unjoined, join_parts, parts_of, read_rows, rows_of
 from reproduction.runs.records import RunRow, group_by
 from reproduction.runs.summary import Summary, standard_error, summarise

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-import armwise.planning
-from armwise.cli import EPILOG, app
+import armwise.programme
+from armwise.cli import EPILOG, ModelKind, app
 from armwise.errors import ExitCode
-from tests.planning.small import edited, write_programme
+from armwise.weekly.fit import KINDS
+from tests.programme.small import edited, write_programme
 
 
 def run(*arguments: object):
@@ -48,6 +49,25 @@ def test_the_exit_codes_are_documented():
     for code in ExitCode:
         assert re.search(rf"\b{code.value} ", EPILOG)
         assert f"| {code.value} |" in page
+
+
+@pytest.mark.parametrize("command", ["fit", "evaluate"])
+def test_a_wrong_kind_names_the_kinds(command):
+    result = run(command, "--kind", "quadratic")
+    assert result.exit_code == 2
+    for kind in ModelKind:
+        assert f"'{kind}'" in result.stderr
+    assert [*ModelKind] == [*KINDS]
+
+
+def test_shell_completion_offers_the_kinds():
+    asked = {"_ARMWISE_COMPLETE": "complete_bash", "COMP_WORDS": "armwise fit --kind ", "COMP_CWORD": "3"}
+    result = CliRunner().invoke(app, prog_name="armwise", env=asked)
+    assert result.stdout.split() == [*ModelKind]
+
+
+def test_the_version_is_printed():
+    assert run("--version").stdout == f"armwise {armwise.__version__}\n"
 
 
 def test_init_then_check(tmp_path):
@@ -122,7 +142,7 @@ def test_an_interruption_has_its_own_exit_code(tmp_path, monkeypatch):
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(armwise.planning, "examine_programme", interrupt)
+    monkeypatch.setattr(armwise.programme, "examine_programme", interrupt)
     result = run("check", write_programme(tmp_path))
     assert result.exit_code == ExitCode.INTERRUPTED
     assert "Interrupted" in result.stderr

@@ -13,12 +13,12 @@ from typer.testing import CliRunner
 from armwise.cli import app
 from armwise.console import tell, tell_json
 from armwise.errors import ExitCode
-from armwise.planning import PlanSummary
-from armwise.planning.call_list import explain
-from armwise.planning.evidence import NOTHING_KNOWN
-from armwise.planning.rules import CallRules
+from armwise.planner import PlanSummary
+from armwise.planner.explanation import explain
+from armwise.planner.reasons import NOTHING_KNOWN
+from armwise.planner.rules import CallRules
 from armwise.text import HIDDEN, counted, visible, visible_json
-from tests.planning.small import edited, write_programme
+from tests.programme.small import edited, write_programme
 
 
 def run(*arguments):
@@ -175,9 +175,9 @@ def test_one_call_is_one_call():
         reason=pl.lit("so"),
     )
     calls = pl.DataFrame({"id": ["b"], "rank": [1], "group": ["north"], "index": [0.5]})
-    rules = CallRules.make(1, None, 0, None, 1, "week")
+    rules = CallRules(1)
     assert "the 1 call there is worth more" in str(explain(person, calls, rules, NOTHING_KNOWN))
-    rules = CallRules.make(1, None, 0, 1, 1, "week")
+    rules = CallRules(1, max_calls=1)
     assert "There has been 1 call already, and at most 1 call is allowed." in str(
         explain(person, calls, rules, NOTHING_KNOWN)
     )

@@ -104,8 +104,8 @@ EXHAUSTIVE = {
         "tests/rmab/test_whittle.py::test_row_order_and_neighbours_do_not_matter[4]",
     ],
     "Every malformed file once more; that each is found and nothing is written is tested for all of them": [
-        "tests/planning/test_malformed.py::test_no_finding_shows_what_is_personal",
-        "tests/planning/test_malformed.py::test_the_command_line_says_it_with_its_exit_code",
+        "tests/programme/test_malformed.py::test_no_finding_shows_what_is_personal",
+        "tests/programme/test_malformed.py::test_the_command_line_says_it_with_its_exit_code",
     ],
     "250 problems against JAX; the other tests of the kernel compare with JAX too": [
         "tests/native/test_dec_dfl.py::test_equals_jax_in_both_precisions",
@@ -126,7 +126,7 @@ EXHAUSTIVE = {
         "tests/training/test_train_many.py::test_patience_stops_each_run",
     ],
     "Whole recipes and searches, tens of runs each; the recipe's choices are tested on made-up results": [
-        "tests/planning/test_planner.py::test_the_recipe_keeps_the_average_of_its_splits_models",
+        "tests/planner/test_outreach_planner.py::test_the_recipe_keeps_the_average_of_its_splits_models",
         "tests/training/test_recipe.py::test_calls_without_effect",
         "tests/training/test_recipe.py::test_one_split_is_enough",
         "tests/training/test_recipe.py::test_the_most_accurate_setting_within_a_standard_error",
@@ -136,8 +136,8 @@ EXHAUSTIVE = {
         "docs/planning.md",
     ],
     "Processes that are killed; checkpoints and whole files are tested without": [
-        "tests/planning/test_weekly.py::test_killed_at_any_moment",
-        "tests/planning/test_weekly.py::test_killed_while_writing",
+        "tests/weekly/test_weekly.py::test_killed_at_any_moment",
+        "tests/weekly/test_weekly.py::test_killed_while_writing",
         "tests/training/test_resuming.py::test_a_model_that_holds_a_function_is_known_again",
         "tests/training/test_resuming.py::test_killed_at_any_moment",
     ],
@@ -149,9 +149,9 @@ EXHAUSTIVE = {
         "tests/mixtures/test_edges.py::test_one_undecided_arm_among_many",
     ],
     "Longer comparisons of which a shorter one stays": [
-        "tests/planning/test_scoring.py::test_a_person_has_the_same_digits_in_every_row[linear-3]",
-        "tests/planning/test_scoring.py::test_a_person_has_the_same_digits_in_every_row[medium",
-        "tests/planning/test_scoring.py::test_index_and_gain_of_someone_seen_last_week_and_long_ago[3]",
+        "tests/planner/test_scoring.py::test_a_person_has_the_same_digits_in_every_row[linear-3]",
+        "tests/planner/test_scoring.py::test_a_person_has_the_same_digits_in_every_row[medium",
+        "tests/planner/test_scoring.py::test_index_and_gain_of_someone_seen_last_week_and_long_ago[3]",
     ],
 }
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from armwise.data import Cohorts, Domain, Features, ctn0094, mmitra_like, oulad, synthetic
 from armwise.errors import InvalidInputError
+from armwise.io.writing import write_file
 from armwise.rmab import Problem
-from armwise.writing import write_file
 
 SEED = 0
 _FORMAT = "armwise-domain-1"

@@ -26,9 +26,9 @@ from armwise.data import Programme, Trajectories, simulated_programme
 from armwise.models.chains import ChainModel, fit_chains
 from armwise.planner.lottery import UNIT, draw_list
 from armwise.planner.posterior_draws import draw_indices
-from armwise.planning.rules import BEST, LOTTERY, CallRules
-from armwise.planning.shortlist import Selected, Selection
-from armwise.planning.ties import random_number, tie_breaks
+from armwise.planner.rules import CallRules
+from armwise.planner.shortlist import Selected, Selection, random_number, tie_breaks
+from armwise.programme.settings import BEST, LOTTERY
 from armwise.rmab import Problem, whittle_indices
 
 NUM_PEOPLE, BUDGET, NUM_STEPS, AFTER, NUM_DRAWS = 7600, 300, 8, 12, 64

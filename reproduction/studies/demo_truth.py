@@ -29,8 +29,8 @@ def run(out: Path, num_programmes: int = NUM_PROGRAMMES) -> None:
 
 def judge(seed: int) -> dict[str, float]:
     """Engaged weeks gained by 100 calls of each way's list, by the true chains of one programme."""
-    from armwise.planning.demo import CALLS_PER_GROUP, NUM_PEOPLE
-    from armwise.planning.sample import DISTRICTS, sample_programme
+    from armwise.demo import CALLS_PER_GROUP, NUM_PEOPLE
+    from armwise.programme.sample import DISTRICTS, sample_programme
 
     calls = CALLS_PER_GROUP * len(DISTRICTS)
     simulated = sample_programme(seed, NUM_PEOPLE, calls_per_group=CALLS_PER_GROUP).simulated

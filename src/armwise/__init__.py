@@ -89,14 +89,9 @@ if TYPE_CHECKING:
         MultiLayerPerceptron,
         average_models,
     )
-    from armwise.planner import Backtest
-    from armwise.planning import (
-        CallRules,
-        Evaluation,
-        Explanation,
+    from armwise.planner import Backtest, CallRules, Evaluation, Explanation, OutreachPlanner, Plan
+    from armwise.programme import (
         Finding,
-        OutreachPlanner,
-        Plan,
         ProgrammeData,
         ProgrammeSettings,
         Report,
@@ -152,8 +147,10 @@ _PACKAGES = (
     "models",
     "evaluation",
     "training",
+    "programme",
     "planner",
-    "planning",
+    "weekly",
+    "report",
 )
 
 __all__ = [

@@ -3,6 +3,7 @@
 Nothing heavy is imported before a command runs, so that ``armwise --help`` answers at once.
 """
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -31,7 +32,6 @@ EPILOG = (
 app = typer.Typer(
     name="armwise",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
@@ -90,7 +90,7 @@ def init(
     beneficiaries (who they are), engagement (every automated call) and interventions (every health worker's call).
     """
     with documented_exit():
-        from armwise.planning import init_programme
+        from armwise.programme import init_programme
 
         files = init_programme(folder, dry_run=dry_run)
         names = [str(file) for file in files]
@@ -109,7 +109,7 @@ def check(
     means that the last week's call log looks incomplete. What each finding means: docs/data-format.md.
     """
     with documented_exit():
-        from armwise.planning import examine_programme
+        from armwise.programme import examine_programme
 
         report, data = examine_programme(programme, despite_outage=despite_outage)
         if as_json:
@@ -120,8 +120,17 @@ def check(
         raise typer.Exit(report.exit_code)
 
 
+class ModelKind(StrEnum):
+    """What is learned, as ``fit_programme`` names it."""
+
+    CHAINS = "chains"
+    LINEAR = "linear"
+    MEDIUM = "medium"
+    LARGE = "large"
+
+
 Kind = Annotated[
-    str,
+    ModelKind,
     typer.Option(
         "--kind",
         help="What is learned: chains (each person's own, the default); or also a correction of them by a model of "
@@ -149,7 +158,7 @@ OutputPath = Annotated[
 def fit(
     programme: ProgrammePath = Path("programme.toml"),
     model: ModelPath = None,
-    kind: Kind = "chains",
+    kind: Kind = ModelKind.CHAINS,
     seed: Seed = 0,
     as_json: AsJson = False,
     dry_run: DryRun = False,
@@ -162,13 +171,13 @@ def fit(
     it holds the values of categories and no one's data. The old file, if any, is replaced when the new one is complete.
     """
     with documented_exit():
-        from armwise.planning import fit_programme
-        from armwise.planning.inputs import check_output
+        from armwise.programme.inputs import check_output
+        from armwise.weekly import fit_programme
 
         target = programme.parent / "model.armwise" if model is None else model
         check_output(target, programme, [], [".armwise"], dry_run=dry_run)
         planner = fit_programme(
-            programme, seed=seed, kind=kind, despite_outage=despite_outage, progress=None, started=say
+            programme, seed=seed, kind=kind.value, despite_outage=despite_outage, progress=None, started=say
         )
         if not dry_run:
             planner.save(target)
@@ -182,7 +191,7 @@ def fit(
 @app.command(epilog="Next: armwise plan PROGRAMME")
 def evaluate(
     programme: ProgrammePath = Path("programme.toml"),
-    kind: Kind = "chains",
+    kind: Kind = ModelKind.CHAINS,
     seed: Seed = 0,
     for_report: Annotated[
         bool,
@@ -204,10 +213,11 @@ def evaluate(
     With **--for-report**, evaluation.json beside PROGRAMME keeps the result, which 'armwise report' then shows.
     """
     with documented_exit():
-        from armwise.planning import ASSESSMENT_FILE, assess_programme, read_programme, write_text
-        from armwise.planning.inputs import check_output
-        from armwise.planning.weekly import step_name
-        from armwise.writing import write_file
+        from armwise.io.writing import write_file
+        from armwise.programme import read_programme
+        from armwise.programme.inputs import check_output
+        from armwise.weekly import ASSESSMENT_FILE, assess_programme, write_text
+        from armwise.weekly.plan import step_name
 
         target = programme.parent / ASSESSMENT_FILE
         if for_report:
@@ -215,7 +225,7 @@ def evaluate(
         kept = assess_programme(
             programme,
             seed=seed,
-            kind=kind,
+            kind=kind.value,
             despite_outage=despite_outage,
             progress=None,
             losses=None if for_report else {},
@@ -254,8 +264,8 @@ def plan(
     (hashes, no names); **--verify** checks both. Who is left out, and by which rule, is counted on stderr.
     """
     with documented_exit():
-        from armwise.planning import plan_programme, verify_plan, write_plan
-        from armwise.planning.inputs import check_output
+        from armwise.programme.inputs import check_output
+        from armwise.weekly import plan_programme, verify_plan, write_plan
 
         target = programme.parent / "call-list.csv" if output is None else output
         used = programme.parent / "model.armwise" if model is None else model
@@ -296,7 +306,7 @@ def explain(
     with documented_exit():
         from dataclasses import asdict
 
-        from armwise.planning import plan_programme
+        from armwise.weekly import plan_programme
 
         explanation = plan_programme(programme, model, despite_outage=despite_outage).plan.explain(person)
         answer(asdict(explanation), str(explanation), as_json)
@@ -322,9 +332,10 @@ def report(
     files give the same page, to the byte.
     """
     with documented_exit():
-        from armwise.planning import ASSESSMENT_FILE, REPORT_FILE, report_programme
-        from armwise.planning.inputs import check_output
-        from armwise.writing import write_file
+        from armwise.io.writing import write_file
+        from armwise.programme.inputs import check_output
+        from armwise.report import REPORT_FILE, report_programme
+        from armwise.weekly import ASSESSMENT_FILE
 
         target = programme.parent / REPORT_FILE if output is None else output
         used = programme.parent / "model.armwise" if model is None else model
@@ -354,7 +365,8 @@ def demo(
     """
     say("A simulated programme, from raw files to a report. Nobody in it is real.")
     with documented_exit():
-        from armwise.planning import run_demo, write_text
+        from armwise.demo import run_demo
+        from armwise.weekly import write_text
 
         result = run_demo(folder, say, progress=None)
         tell(f"\nSIMULATED: nobody is real.\n\n{write_text(result.assessment)}")

@@ -15,7 +15,8 @@ from armwise.errors import ArmwiseError, ExitCode, OutputError
 from armwise.text import counted, visible, visible_json
 
 if TYPE_CHECKING:
-    from armwise.planning import DataQuality, ProgrammeData, ProgrammePlan, Report
+    from armwise.programme import DataQuality, ProgrammeData, Report
+    from armwise.weekly import ProgrammePlan
 
 
 @contextmanager

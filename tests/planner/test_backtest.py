@@ -8,7 +8,7 @@ from armwise.data import Trajectories, simulated_programme
 from armwise.errors import InvalidInputError
 from armwise.evaluation.decisions import find_decisions
 from armwise.planner.backtest import run_backtest
-from armwise.planner.past import ARMWISE, Predictions, choose_origins, plan_past
+from armwise.planner.past_lists import ARMWISE, Predictions, choose_origins, plan_past
 from armwise.rmab import Problem
 
 REWARDS = np.array([0.0, 1.0])

@@ -4,7 +4,7 @@ import numpy as np
 
 from armwise.data import simulated_programme
 from armwise.planner import Predictions, promise_gain, run_backtest
-from armwise.planner.past import ARMWISE
+from armwise.planner.past_lists import ARMWISE
 from armwise.rmab import Problem
 from reproduction.studies.null_worlds.study import true_gain
 

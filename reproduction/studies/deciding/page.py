@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from armwise.evaluation.simple_rules import RULES_OF_THUMB
-from armwise.writing import write_file
+from armwise.io.writing import write_file
 from reproduction.results import rows_of
 from reproduction.studies.deciding.cells import Cell, Key, gather, lead_over_rules, places_of, standard_error
 from reproduction.studies.deciding.fresh import fresh_section

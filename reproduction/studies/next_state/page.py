@@ -6,7 +6,7 @@ from itertools import starmap
 from pathlib import Path
 from typing import Any
 
-from armwise.writing import write_file
+from armwise.io.writing import write_file
 from reproduction.markdown import markdown, read_rows
 from reproduction.studies.next_state.data import PROTOCOLS
 from reproduction.studies.next_state.study import ARMWISE, NUM_RESAMPLES

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import binom
 
-from armwise.writing import write_file
+from armwise.io.writing import write_file
 from reproduction.studies.null_worlds import women_and_men
 from reproduction.studies.null_worlds.study import (
     NUM_PEOPLE,

@@ -24,7 +24,7 @@ from armwise.evaluation.lists import list_best, rank_in_state
 from armwise.evaluation.persistence import fit_prior
 from armwise.evaluation.prediction import PredictionQuality, judge_predictions
 from armwise.evaluation.resampling import NUM_RESAMPLES, Estimate, Resampled
-from armwise.planner.past import (
+from armwise.planner.past_lists import (
     ARMWISE,
     NUM_ORIGINS,
     Fit,

@@ -19,7 +19,7 @@ from armwise.evaluation.effect_regression import EffectRegression
 from armwise.evaluation.effects import CallEffects, effects_by_state, state_levels
 from armwise.evaluation.gain import NUM_STEPS, Judge, gain_of_one_call
 from armwise.evaluation.persistence import fit_prior, values_left_alone
-from armwise.evaluation.resampling import LEVEL, NUM_RESAMPLES, Resampled
+from armwise.evaluation.resampling import LEVEL, NUM_RESAMPLES, Estimate, Resampled
 
 # The normal equations grow with the square of the states. More states than this are judged as so many bands of them.
 MOST_BANDS = 6
@@ -28,6 +28,7 @@ MOST_PEOPLE = 20_000
 
 Terms = Float[np.ndarray, "states terms"]
 Errors = Float[np.ndarray, " states"]
+PROMISE_LEVEL = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,3 +124,23 @@ def _covariance(gains: Resampled, smallest: Errors) -> Float[np.ndarray, "states
     errors = np.sqrt(np.diag(covariance))
     wider = np.maximum(errors, smallest) / np.maximum(errors, 1e-12)
     return covariance * np.outer(wider, wider)
+
+
+def promise_gain(gain: Estimate, num_calls: int) -> Estimate:
+    """Engaged steps that a list gains in the 12 steps after its calls, over no calls, with a 90 % interval.
+
+    It is what as many calls would have gained that were chosen in the same way in past weeks, for people whom the
+    planner had not learned from. The list itself cannot be judged: its planner has learned from everyone, and prefers
+    people for whom calls seemed to work, be it by luck.
+
+    Args:
+        gain: of 100 calls chosen in the same way, from a backtest.
+        num_calls: on the list.
+
+    Example:
+        >>> promise = promise_gain(Estimate(10.0, 0.2, 19.8), num_calls=50)
+        >>> [round(number, 1) for number in promise]
+        [5.0, 0.9, 9.1]
+    """
+    value, low, high = (num_calls / 100 * number for number in gain.at_level(PROMISE_LEVEL, LEVEL))
+    return Estimate(value, low, high)

@@ -17,9 +17,9 @@ import jax
 import numpy as np
 
 from armwise.errors import InvalidInputError
+from armwise.io.writing import write_file
 from armwise.training.arrays import most_bytes, packed, plain, unpacked
 from armwise.training.untrusted import parse_json, read_limited
-from armwise.writing import write_file
 
 _VERSION = 1
 

@@ -21,6 +21,7 @@ import numpy as np
 
 from armwise.data import Features
 from armwise.errors import InvalidInputError
+from armwise.io.writing import write_folder
 from armwise.losses import Loss
 from armwise.models import Ensemble, Linear, MultiLayerPerceptron
 from armwise.rmab import Problem
@@ -28,7 +29,6 @@ from armwise.training.arrays import most_bytes, packed, unpacked
 from armwise.training.config import PRECISIONS, TrainConfig
 from armwise.training.description import build, check_entries, describe
 from armwise.training.untrusted import naming, parse_json, read_limited, shown
-from armwise.writing import write_folder
 
 FORMAT, VERSION = "armwise-model", 1
 PAGE, WEIGHTS = "model.json", "weights.npz"

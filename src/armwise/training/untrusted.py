@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from armwise.errors import InvalidInputError
-from armwise.reading import read_file
+from armwise.io.reading import read_file
 
 # A model is some kilobytes, a large one some megabytes.
 MOST_BYTES, MOST_JSON_BYTES = 2**28, 2**24

@@ -10,9 +10,9 @@ import pytest
 
 import armwise as aw
 from armwise.data import simulated_programme
+from armwise.demo import CALLS_PER_GROUP, NUM_PEOPLE
 from armwise.planner import promise_gain
-from armwise.planning.demo import CALLS_PER_GROUP, NUM_PEOPLE
-from armwise.planning.sample import sample_programme
+from armwise.programme.sample import sample_programme
 from reproduction.studies.null_worlds import women_and_men
 from reproduction.studies.null_worlds.study import judge_world, true_gain
 

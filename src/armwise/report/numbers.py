@@ -1,0 +1,56 @@
+"""Numbers as people write them."""
+
+import math
+
+from armwise.weekly.shares import Number
+
+
+def count(number: Number) -> str:
+    """A whole number.
+
+    Example:
+        >>> count(12345)
+        '12,345'
+    """
+    return f"{number:,.0f}"
+
+
+def percent(share: Number, digits: int = 0) -> str:
+    """A share; a dash where there is none.
+
+    Example:
+        >>> percent(0.123), percent(float("nan"))
+        ('12 %', '–')
+    """
+    return "–" if math.isnan(share) else f"{100 * share:.{digits}f} %"
+
+
+def decimal(number: Number, digits: int = 2) -> str:
+    """A number with so many digits after the point; a dash where there is none, and never a negative nought.
+
+    Example:
+        >>> decimal(1.005), decimal(-0.001), decimal(float("nan"))
+        ('1.00', '0.00', '–')
+    """
+    return "–" if math.isnan(number) else f"{round(number, digits) + 0.0:,.{digits}f}"
+
+
+def signed(number: Number) -> str:
+    """A difference with its sign.
+
+    Example:
+        >>> signed(1.25), signed(-3.0), signed(0.0)
+        ('+1.2', '−3.0', '0.0')
+    """
+    text = decimal(number, 1)
+    return text.replace("-", "−") if text.startswith("-") or text in ("0.0", "–") else f"+{text}"
+
+
+def span(low: Number, high: Number) -> str:
+    """An interval of shares.
+
+    Example:
+        >>> span(0.1, 0.25)
+        '10–25 %'
+    """
+    return "–" if math.isnan(low) else f"{100 * low:.0f}–{100 * high:.0f} %"
