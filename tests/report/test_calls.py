@@ -10,8 +10,7 @@ from armwise.planner.reasons import BOTH, HELPED, HURT, NOT_SHOWN, Evidence
 from armwise.planner.rules import CallRules
 from armwise.programme.settings import CHOICES, LOTTERY
 from armwise.report.calls import MOST_LISTED, say_choice, usual_reasons, why
-from tests.planning.report.pages import write_section
-from tests.report.pages import make_facts, sample_data
+from tests.report.pages import make_facts, sample_data, write_section
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from armwise.report.charts import (
     nice_ticks,
     row_chart,
 )
-from tests.planning.report.pages import draw
+from tests.report.pages import draw
 
 SHARES = st.floats(0, 1)
 

@@ -9,8 +9,7 @@ from armwise.evaluation.simple_rules import RULES_OF_THUMB
 from armwise.planner import WayJudged
 from armwise.report.comparison import WAYS, Verdict, answer, judge_ways
 from armwise.report.page import write_page
-from tests.planning.report.pages import write_section
-from tests.report.pages import make_assessment, make_effects, make_facts, make_way, sample_data
+from tests.report.pages import make_assessment, make_effects, make_facts, make_way, sample_data, write_section
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,7 @@ from armwise.evaluation.effects import CallEffect
 from armwise.evaluation.resampling import Estimate
 from armwise.report.effect import MOST_OPEN, hurt_groups, list_warning
 from armwise.report.page import SECTIONS, write_page
-from tests.planning.report.pages import write_section
-from tests.report.pages import ATTACK, make_effects, make_facts, sample_data
+from tests.report.pages import ATTACK, make_effects, make_facts, sample_data, write_section
 
 NOTHING = make_effects((0.01, -0.05, 0.07), (0.02, -0.05, 0.09), (0.0, -0.1, 0.1))
 

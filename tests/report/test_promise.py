@@ -6,9 +6,8 @@ from armwise.evaluation.effects import NOTHING
 from armwise.report.alarms import find_alarms
 from armwise.report.facts import make_promise
 from armwise.report.promise import say_promise
-from tests.planning.report.pages import write_section
 from tests.report import pages
-from tests.report.pages import make_assessment, make_effects, make_facts, sample_data
+from tests.report.pages import make_assessment, make_effects, make_facts, sample_data, write_section
 
 
 @pytest.fixture(scope="module")

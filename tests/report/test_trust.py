@@ -5,8 +5,7 @@ import pytest
 from armwise.evaluation.prediction import PredictionQuality
 from armwise.evaluation.resampling import Estimate
 from armwise.report.trust import say_predictions
-from tests.planning.report.pages import write_section
-from tests.report.pages import make_facts, sample_data
+from tests.report.pages import make_facts, sample_data, write_section
 
 
 def predictions(own_weeks, population):
