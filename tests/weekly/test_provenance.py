@@ -90,7 +90,7 @@ def written(programme, monkeypatch) -> tuple[Path, Path]:
     """A written list and its manifest; planned once, so that verifying many changes is quick."""
     planned = plan_programme(programme)
     manifest = write_plan(planned, programme.parent / "call-list.csv")
-    monkeypatch.setattr(weekly, "plan_programme", lambda *_, **__: planned)
+    monkeypatch.setattr("armwise.weekly.verify.plan_programme", lambda *_, **__: planned)
     return programme.parent / "call-list.csv", manifest
 
 
