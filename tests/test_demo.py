@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
-import armwise.demo
 from armwise import demo
 from armwise.cli import app
+from armwise.demo import run_demo
 from armwise.errors import ExitCode
 from armwise.evaluation.simple_rules import RULES_OF_THUMB
 from armwise.models.chains import fitting
@@ -31,7 +31,7 @@ def shown(tmp_path_factory):
         patch.setattr(fitting, "NUM_TURNS", 2)
         patch.setattr(evaluate, "losses_to_compare", lambda: {"the same": None})
         small = {"num_people": 300, "progress": False}
-        patch.setattr(armwise.demo, "run_demo", lambda target, say, **_: demo.run_demo(target, say, **small))
+        patch.setattr(demo, "run_demo", lambda target, say, **_: run_demo(target, say, **small))
         result = run("demo", folder)
         again = run("demo", folder)
     assert result.exit_code == ExitCode.OK, result.output

@@ -64,13 +64,12 @@ def test_no_rule_gains_more_by_simulation(rng):
     assert max(gains) > 0.5 * bound
 
 
-def test_a_sample_of_people_stands_for_all(rng, monkeypatch):
+def test_a_sample_of_people_stands_for_all(rng):
     judge = make_judge([[-0.3, 0.3], [-0.1, 0.1]], [[3.0, 1.0], [1.0, 3.0]])
     counts = rng.integers(0, 6, (400, 2, 2)).astype(float)
     problem = Problem(discount=0.9, initial=[0.5, 0.5])
     every = bound_of_100_calls(judge, LEVELS, counts, problem, 0.05, 0)
-    monkeypatch.setattr("armwise.planner.bound.MOST_PEOPLE", 200)
-    some = [bound_of_100_calls(judge, LEVELS, counts, problem, 0.05, seed) for seed in (0, 0, 1)]
+    some = [bound_of_100_calls(judge, LEVELS, counts, problem, 0.05, seed, most_people=200) for seed in (0, 0, 1)]
     assert some[0] == some[1] != some[2]
     assert some[0] == pytest.approx(every, rel=0.1)
 

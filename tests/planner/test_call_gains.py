@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from armwise.data import Trajectories
-from armwise.planner import call_gains as module
 from armwise.planner import estimate_call_gains
 from tests.planner.gain_worlds import simulate, true_gains
 
@@ -61,24 +60,22 @@ def test_a_few_calls_that_all_end_alike_are_no_certainty():
     assert np.sqrt(found.covariance[0, 0]) >= 0.9 * 0.5 / np.sqrt(30)
 
 
-def test_many_states_are_judged_in_bands(monkeypatch):
+def test_many_states_are_judged_in_bands():
     history = simulate(np.random.default_rng(2), THREE, 600, 8, 0.3)
     plain = estimate_call_gains(history, [0, 0.5, 1])
-    monkeypatch.setattr(module, "MOST_BANDS", 2)
-    found = estimate_call_gains(history, [0, 0.5, 1])
+    found = estimate_call_gains(history, [0, 0.5, 1], most_bands=2)
     assert found.gains.shape == (3,)
     assert found.gains[0] == found.gains[1] != found.gains[2]
     assert [each.name for each in found.effects.by_state] == ["states 0 to 1", "state 2"]
     assert len(set(plain.gains)) == 3
 
 
-def test_of_many_people_some_are_taken(monkeypatch):
+def test_of_many_people_some_are_taken():
     history = simulate(np.random.default_rng(3), TWO, 900, 6, 0.3)
     everyone = estimate_call_gains(history, [0, 1], 5)
-    monkeypatch.setattr(module, "MOST_PEOPLE", 300)
-    some = estimate_call_gains(history, [0, 1], 5)
+    some = estimate_call_gains(history, [0, 1], 5, most_people=300)
     assert some.effects.overall.num_calls < everyone.effects.overall.num_calls / 2
-    assert estimate_call_gains(history, [0, 1], 5).gains.tobytes() == some.gains.tobytes()
+    assert estimate_call_gains(history, [0, 1], 5, most_people=300).gains.tobytes() == some.gains.tobytes()
     # A third of the people: about √3 times the error.
     ratio = np.sqrt(np.diag(some.covariance) / np.diag(everyone.covariance))
     assert (ratio > 1.3).all()

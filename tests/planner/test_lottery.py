@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from armwise.errors import ConvergenceError
-from armwise.planner import lottery
 from armwise.planner.lottery import UNIT, Candidates, call_probabilities, draw_list, lot_probabilities
 
 NUM_GROUPS = 3
@@ -145,13 +144,12 @@ def test_with_enough_to_spend_lots_go_by_how_often_people_belong_on_the_list():
 
 @pytest.mark.parametrize("fewest", [1, 64, 2**15])
 @pytest.mark.parametrize("places", [[25], [10, 3, 0, 40]])
-def test_candidates_of_a_stream_have_the_same_probabilities(monkeypatch, fewest, places):
-    monkeypatch.setattr(lottery, "FEWEST_TO_THIN", fewest)
+def test_candidates_of_a_stream_have_the_same_probabilities(fewest, places):
     rng = np.random.default_rng(1)
     index_draws = (rng.normal(size=(1, 3000)) + 0.3 * rng.normal(size=(8, 3000))).round(1).astype(np.float32)
     groups = rng.integers(0, len(places), 3000)
     expected = call_probabilities(index_draws, groups, places, 25)
-    stream = Candidates(places, 25)
+    stream = Candidates(places, 25, fewest)
     for part in np.array_split(np.arange(3000), 17):
         stream.add(pl.DataFrame({"row": part}), groups[part], index_draws[:, part])
     people, codes, draws = stream.thin()

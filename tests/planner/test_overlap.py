@@ -62,5 +62,5 @@ def test_nobody_is_found_in_what_is_kept(monkeypatch):
     assert not any(identity.encode() in kept for identity in case.people["id"])
     ours = learning_data.hash_people(case.people["id"].sort())
     assert set(ours.tolist()) == set(case.planner._learned_from.tolist())
-    monkeypatch.setattr(overlap, "_KEY", b"of another process")
+    monkeypatch.setattr(learning_data, "_KEY", b"of another process")
     assert not set(learning_data.hash_people(case.people["id"]).tolist()) & set(ours.tolist())

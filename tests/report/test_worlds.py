@@ -2,18 +2,18 @@
 
 import pytest
 
-from armwise.programme import sample
+from armwise.programme.sample import sample_programme
 from armwise.report import report_programme
 from tests.weekly.quick import quick_programme
 
 NUM_PEOPLE = 300
 
 
-def write_world(folder, monkeypatch, **assumed):
+def write_world(folder, **assumed):
     """The sample's files from another simulation, with the sample's model: only the history differs."""
-    monkeypatch.setattr(sample, "ASSUMED", {**sample.ASSUMED, "calls_per_week": 40, **assumed})
     path = quick_programme(folder)
-    for name, text in sample.sample_programme(0, num_people=NUM_PEOPLE).contents.items():
+    contents = sample_programme(0, num_people=NUM_PEOPLE, calls_per_week=40, **assumed).contents
+    for name, text in contents.items():
         (folder / name).write_text(text, encoding="utf-8")
     return path
 
@@ -34,8 +34,8 @@ def write_world(folder, monkeypatch, **assumed):
         ({"call_effect": 3.0, "call_effect_spread": 0.0, "unaffected": 0.0}, "Past calls helped.", None),
     ],
 )
-def test_a_report_says_what_calls_did_in_its_world(tmp_path, monkeypatch, assumed, effect, top_of_list):
-    page = report_programme(write_world(tmp_path, monkeypatch, **assumed)).html
+def test_a_report_says_what_calls_did_in_its_world(tmp_path, assumed, effect, top_of_list):
+    page = report_programme(write_world(tmp_path, **assumed)).html
     section = page[page.index('id="effect"') : page.index('id="better"')]
     assert f'<p class="answer">{effect}</p>' in section
     calls = page[page.index('id="calls"') : page.index('id="forecast"')]

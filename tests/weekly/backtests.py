@@ -1,7 +1,7 @@
 """Backtests that learn nothing, so that what is around the learning can be tested in a moment."""
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -45,9 +45,9 @@ def record_fits(monkeypatch) -> list[Learned]:
     return seen
 
 
-def write_sample(folder: Path, num_people: int, seed: int = 0) -> Path:
+def write_sample(folder: Path, num_people: int, seed: int = 0, **assumed: Any) -> Path:
     """A sample programme's files without a model; the path of programme.toml."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in sample_programme(seed, num_people=num_people).contents.items():
+    for name, text in sample_programme(seed, num_people=num_people, **assumed).contents.items():
         (folder / name).write_text(text, encoding="utf-8")
     return folder / "programme.toml"

@@ -91,7 +91,7 @@ def test_a_folder_that_cannot_be_written_is_noticed_before_the_work(programme, m
     def refuse(*_, **__):
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("armwise.writing.tempfile.mkstemp", refuse)
+    monkeypatch.setattr("armwise.io.writing.tempfile.mkstemp", refuse)
     result = run(command, programme, *(["--for-report"] if command == "evaluate" else []))
     assert result.exit_code == ExitCode.NOT_WRITTEN
     assert "Permission denied" in result.stderr

@@ -90,7 +90,7 @@ def written(programme, monkeypatch) -> tuple[Path, Path]:
     """A written list and its manifest; planned once, so that verifying many changes is quick."""
     planned = plan_programme(programme)
     manifest = write_plan(planned, programme.parent / "call-list.csv")
-    monkeypatch.setattr(weekly, "plan_programme", lambda *_, **__: planned)
+    monkeypatch.setattr("armwise.weekly.verify.plan_programme", lambda *_, **__: planned)
     return programme.parent / "call-list.csv", manifest
 
 
@@ -162,7 +162,7 @@ def test_what_cannot_be_read_is_a_message(programme, monkeypatch, place, kind):
                 raise PermissionError(13, "Permission denied", str(name))
             return opened(name, *arguments, **options)
 
-        monkeypatch.setattr("armwise.reading.os.open", refuse)
+        monkeypatch.setattr("armwise.io.reading.os.open", refuse)
     command = ["report", programme] if place == "evaluation.json" else ["plan", programme, "--verify"]
     result = run(*command)
     assert result.exit_code == ExitCode.INVALID_INPUT, result.output

@@ -3,14 +3,14 @@
 import time
 
 import fastexcel
+import numpy as np
 import polars as pl
 import pytest
 from typer.testing import CliRunner
 
 from armwise.cli import app
 from armwise.errors import ExitCode, InvalidInputError
-from armwise.io import spreadsheets as module
-from armwise.io.spreadsheets import to_workbook
+from armwise.io.spreadsheets import MOST_ROWS, to_workbook
 from armwise.programme import check_programme
 from armwise.programme.findings import Findings
 from armwise.programme.settings import Source
@@ -68,9 +68,8 @@ def test_a_list_with_dates_comes_back_as_interventions(programme, tmp_path):
     assert check_programme(path).findings == ()
 
 
-def test_a_list_too_large_for_a_workbook_is_refused(monkeypatch):
-    monkeypatch.setattr(module, "MOST_ROWS", 2)
+def test_a_list_too_large_for_a_workbook_is_refused():
     with pytest.raises(InvalidInputError, match=r"Write \.csv or \.parquet"):
-        to_workbook(ODD, 4)
+        to_workbook(pl.DataFrame({"index": np.zeros(MOST_ROWS + 1)}), 4)
     with pytest.raises(InvalidInputError, match="longer than a cell"):
         to_workbook(pl.DataFrame({"id": ["x" * 40_000]}), 4)

@@ -17,7 +17,13 @@ Chains = Float[np.ndarray, "people states 2 states"]
 
 
 def bound_of_100_calls(
-    judge: Judge, levels: Int[np.ndarray, " states"], counts: Counts, problem: Problem, budget_share: float, seed: int
+    judge: Judge,
+    levels: Int[np.ndarray, " states"],
+    counts: Counts,
+    problem: Problem,
+    budget_share: float,
+    seed: int,
+    most_people: int = MOST_PEOPLE,
 ) -> float | None:
     """The most engaged steps that 100 calls of any rule could gain, by the fluid bound; none above ``MOST_STATES``.
 
@@ -33,10 +39,11 @@ def bound_of_100_calls(
         problem: discount and first states.
         budget_share: calls per person and step.
         seed: draws the sample of people.
+        most_people: with two states, so many people stand for all; half as many for each further state.
     """
     if len(levels) > MOST_STATES:
         return None
-    most = max(1, MOST_PEOPLE * 4 // 2 ** len(levels))
+    most = max(1, most_people * 4 // 2 ** len(levels))
     rows = np.arange(len(counts))
     if len(rows) > most:
         rows = np.sort(np.random.default_rng([seed, 2]).choice(rows, most, replace=False))

@@ -53,17 +53,21 @@ class CallGains:
         return self.effects.is_enough
 
 
-def estimate_call_gains(history: Trajectories, rewards: Any, seed: int = 0) -> CallGains:
+def estimate_call_gains(
+    history: Trajectories, rewards: Any, seed: int = 0, *, most_bands: int = MOST_BANDS, most_people: int = MOST_PEOPLE
+) -> CallGains:
     """Estimate what a call gains from what past calls did.
 
     Args:
         history: of the people, in an order that does not depend on the table they came in.
         rewards: of the states.
         seed: of the resamples of people, and of who is taken where there are many.
+        most_bands: with more states, neighbours are taken together until there are so many.
+        most_people: of more, so many are taken.
     """
     values = np.asarray(rewards, dtype=float)
-    bands = np.arange(len(values)) * min(MOST_BANDS, len(values)) // len(values)
-    history = _in_bands(_some_people(history, seed), bands)
+    bands = np.arange(len(values)) * min(most_bands, len(values)) // len(values)
+    history = _in_bands(_some_people(history, seed, most_people), bands)
     values = np.array([values[bands == band].mean() for band in range(bands[-1] + 1)])
     decisions = find_decisions(history, values)
     regression = EffectRegression(decisions, None, NUM_RESAMPLES, seed)
@@ -83,10 +87,10 @@ def _unknown(levels: Int[np.ndarray, " states"], effects: CallEffects) -> CallGa
     return CallGains(np.full(len(levels), np.nan), np.full((len(levels), len(levels)), np.nan), levels, effects)
 
 
-def _some_people(history: Trajectories, seed: int) -> Trajectories:
-    if history.num_arms <= MOST_PEOPLE:
+def _some_people(history: Trajectories, seed: int, most: int) -> Trajectories:
+    if history.num_arms <= most:
         return history
-    rows = np.sort(np.random.default_rng(seed).permutation(history.num_arms)[:MOST_PEOPLE])
+    rows = np.sort(np.random.default_rng(seed).permutation(history.num_arms)[:most])
     return jax.tree.map(lambda leaf: leaf[rows], history)
 
 

@@ -233,13 +233,14 @@ class Candidates:
     Args:
         places: calls that each group gets at most.
         budget: calls in all.
+        fewest_to_thin: people are remembered without a look until there are so many; changes memory and time only.
     """
 
-    def __init__(self, places: Sequence[int], budget: int):
-        self._places, self._budget = places, budget
+    def __init__(self, places: Sequence[int], budget: int, fewest_to_thin: int = FEWEST_TO_THIN):
+        self._places, self._budget, self._fewest = places, budget, fewest_to_thin
         self._parts: list[tuple[pl.DataFrame, Codes, Draws]] = []
         self._lowest: Float[np.ndarray, "draws groups"] | None = None
-        self._limit = FEWEST_TO_THIN
+        self._limit = fewest_to_thin
 
     def add(self, people: pl.DataFrame, groups: Codes, index_draws: Draws) -> None:
         """Consider more people.
@@ -255,7 +256,7 @@ class Candidates:
             people, groups, index_draws = people.filter(hopeful), groups[hopeful], index_draws[:, hopeful]
         self._parts.append((people, groups, index_draws))
         if sum(len(groups) for _, groups, _ in self._parts) > self._limit:
-            self._limit = max(FEWEST_TO_THIN, 2 * len(self.thin()[1]))
+            self._limit = max(self._fewest, 2 * len(self.thin()[1]))
 
     def thin(self) -> tuple[pl.DataFrame, Codes, Draws]:
         """The candidates: their rows, groups and indices; all others are forgotten."""

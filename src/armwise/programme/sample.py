@@ -61,7 +61,7 @@ def init_programme(folder: PathLike, *, seed: int = 0, dry_run: bool = False) ->
 
 
 def sample_programme(
-    seed: Any = 0, num_people: int = 300, num_weeks: int = 8, calls_per_group: int = SAMPLE_CALLS
+    seed: Any = 0, num_people: int = 300, num_weeks: int = 8, calls_per_group: int = SAMPLE_CALLS, **assumed: Any
 ) -> Sample:
     """The sample's files, from ``simulated_programme``: attempts, seconds and dates that have its states.
 
@@ -70,9 +70,12 @@ def sample_programme(
         num_people: beneficiaries.
         num_weeks: weeks of calls.
         calls_per_group: that can be made in a week in each district.
+        assumed: of ``simulated_programme``, where it is to be another than in the sample.
     """
     levels = (*(len(words) for words in CATEGORIES.values()), AGE_BANDS)
-    simulated = simulated_programme(seed, num_people=num_people, num_weeks=num_weeks, levels=levels, **ASSUMED)
+    simulated = simulated_programme(
+        seed, num_people=num_people, num_weeks=num_weeks, levels=levels, **ASSUMED | assumed
+    )
     rng = np.random.default_rng([seed, 1])
     ids = np.array([f"{number:06d}" for number in rng.permutation(num_people * 7)[:num_people]])
     ids = np.sort(ids)

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from armwise.programme import sample
 from armwise.training import TrainConfig
 from armwise.weekly import assess_programme, write_text
 from tests.weekly.backtests import write_sample
@@ -11,19 +10,17 @@ from tests.weekly.backtests import write_sample
 NUM_WORLDS = 12
 
 
-def judge_world(folder, monkeypatch, seed, num_people=300, **assumed):
+def judge_world(folder, seed, num_people=300, **assumed):
     """The evaluation of a simulated programme under other assumptions than the sample's."""
-    monkeypatch.setattr(sample, "ASSUMED", {**sample.ASSUMED, **assumed})
-    path = write_sample(folder, num_people, seed=seed)
+    path = write_sample(folder, num_people, seed=seed, **assumed)
     return assess_programme(path, losses={}, config=TrainConfig(num_epochs=5))
 
 
 @pytest.mark.parametrize("past_calls", ["random", "disengaged first"])
-def test_where_calls_do_nothing_claims_are_as_rare_as_chance_allows(tmp_path, monkeypatch, past_calls):
+def test_where_calls_do_nothing_claims_are_as_rare_as_chance_allows(tmp_path, past_calls):
     """Before, 28 % of such claims were "significant". An interval of 95 % may miss 0 in about 1 of 20 worlds."""
     kept = [
-        judge_world(tmp_path / str(seed), monkeypatch, seed, unaffected=1.0, past_calls=past_calls)
-        for seed in range(NUM_WORLDS)
+        judge_world(tmp_path / str(seed), seed, unaffected=1.0, past_calls=past_calls) for seed in range(NUM_WORLDS)
     ]
     gains = [way.gain for each in kept for way in each.ways if way.name != "never"]
     assert sum(each.effects.is_shown for each in kept) <= 2
@@ -36,8 +33,8 @@ def test_where_calls_do_nothing_claims_are_as_rare_as_chance_allows(tmp_path, mo
     assert np.mean([gain.is_above_zero or gain.is_below_zero for gain in gains]) <= 3 / 12
 
 
-def test_calls_that_hurt_are_shown_to_hurt(tmp_path, monkeypatch):
-    kept = judge_world(tmp_path, monkeypatch, 0, 3000, call_effect=-1.0, call_effect_spread=0.0, unaffected=0.0)
+def test_calls_that_hurt_are_shown_to_hurt(tmp_path):
+    kept = judge_world(tmp_path, 0, 3000, call_effect=-1.0, call_effect_spread=0.0, unaffected=0.0)
     text = write_text(kept)
     assert kept.effects.is_harmful
     assert not kept.effects.is_shown
