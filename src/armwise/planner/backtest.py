@@ -1,10 +1,10 @@
-"""How good a planner's lists would have been in past weeks, beside what a programme would do without it.
+"""How good a planner's lists would have been in past weeks, compared with what a programme would do without it.
 
-For several past steps t, people are divided in two. A planner learns from one half, from the steps up to t alone, and
-lists whom to call in the other half in the steps after t, from what is known of them by then. Its list is judged by
-what calls did (``evaluation.effects``) in the steps after the first t: an effect for each state, estimated from the
-half that the planner did not learn from, and a slope along the planner's own order. So a planner is credited with a
-choice only where people whom it ranks high did gain more from calls than others in the same state.
+People are divided in two halves. For several past steps t, a planner learns from one half, from the steps up to t only.
+From step t on it lists whom to call in the other half, from what was known of them at the time. Its lists are judged by
+what calls did (``evaluation.effects``) from the first t on. This is an effect for each state, estimated from the half
+that the planner did not learn from, and a slope along the planner's own order. So a planner gets credit for a choice
+within a state only if people whom it ranks high did gain more from calls than others in the same state.
 """
 
 import math
@@ -40,10 +40,10 @@ from armwise.rmab import Problem
 
 
 class WayJudged(NamedTuple):
-    """How one way to choose whom to call would have done.
+    """How well one way to choose whom to call would have done.
 
     Attributes:
-        name: of the way.
+        name: the name of the way.
         gain: engaged steps that 100 of its calls gain in the 12 steps after them.
         lead: how much more armwise gains with 100 calls; all 0 for armwise itself.
     """
@@ -55,19 +55,19 @@ class WayJudged(NamedTuple):
 
 @dataclass(frozen=True)
 class Backtest:
-    """What past weeks say of a planner.
+    """The result of a backtest: what past weeks say of a planner.
 
     Attributes:
         effects: what past calls did.
-        ways: armwise first, then what else it can learn by, then the rules of thumb.
-        predictions: how well the next state was predicted for those left alone.
+        ways: armwise first, then armwise with other losses, then the rules of thumb.
+        predictions: how well the next state was predicted for people left alone.
         expected: the predicted probability of not being in the lowest state after each decision; NaN where not judged.
-        decisions: of all people.
-        judge: of behaviour, with an effect for each level of states.
+        decisions: the decisions about all people.
+        judge: how people behave, with an effect for each level of states.
         levels: the level of effects that each state belongs to.
         origins: the steps up to which planners learned.
-        num_judged: decisions on which lists were judged.
-        num_calls: calls among them.
+        num_judged: how many decisions lists were judged on.
+        num_calls: how many of these decisions were calls.
         budget_share: calls per person and step.
     """
 
@@ -99,13 +99,13 @@ def run_backtest(
     """Judge planners on weeks and people that they have not seen.
 
     Args:
-        history: of all people, in an order that depends on nothing but who they are.
+        history: everyone's weeks, in an order that depends only on who the people are.
         problem: rewards and discount.
         fits: planners to judge, by name; the first is armwise itself.
         budget_share: calls per person and step.
         groups: labels of the people, for effects by group.
-        num_origins: past steps to plan from.
-        num_resamples: of people, for the intervals.
+        num_origins: how many past steps to plan from.
+        num_resamples: how many resamples of people the intervals use.
         seed: divides the people, and draws the resamples.
         advance: called after each fit, ``2 × len(fits) × origins`` times.
     """
@@ -138,9 +138,10 @@ class _Gain(NamedTuple):
     """What 100 calls of one way gain.
 
     Attributes:
-        gain: with its resamples.
-        weights: how much each decision's next state counts in it.
-        is_known: whether enough later calls could have gone otherwise, in every term that its calls have.
+        gain: the gain with its resamples.
+        weights: how much each decision's next state counts in the gain.
+        is_known: whether every term that its calls need has enough calls from the first origin on that could have gone
+            otherwise.
     """
 
     gain: Resampled
@@ -149,7 +150,7 @@ class _Gain(NamedTuple):
 
 
 class _Judging:
-    """What 100 calls of each way gain, all by the same decisions and the same resamples of people."""
+    """Estimates what 100 calls of each way gain, from the same decisions and the same resamples of people."""
 
     def __init__(
         self,
@@ -162,7 +163,7 @@ class _Judging:
         seed: int,
     ):
         self.decisions, self.rewards, self.share = decisions, rewards, share
-        # Each half has planners, and so lists, of its own.
+        # Each half has its own planners, and so its own lists.
         self.halves = [_within(eligible, judged) for _, judged in halves(history.num_arms, seed)]
         self.counts = np.asarray(transition_counts(history), dtype=float)[:, :, 0]
         self.regression = EffectRegression(decisions, None, num_resamples, seed)
@@ -175,12 +176,12 @@ class _Judging:
         self.level = _one_hot_levels(decisions, state_levels(self.regression, decisions, is_late))
 
     def by_state(self) -> Judge:
-        """Of behaviour, with an effect for each level of states."""
+        """How people behave, with an effect for each level of states."""
         level = _one_hot_levels(self.decisions, self.levels)
         return Judge(self.regression.surface(level), self.prior, self.rewards)
 
     def compare(self, scores: Mapping[str, Scores]) -> tuple[WayJudged, ...]:
-        """Every way, armwise first and never last."""
+        """Every way, with armwise first and the way "never" last."""
         own = self._gain(scores[ARMWISE])
         nothing = Estimate(0.0, 0.0, 0.0)
         ways = [WayJudged(ARMWISE, self._interval(own), nothing)]
@@ -199,7 +200,7 @@ class _Judging:
         return figure.gain.interval(num_calls=self.num_calls, error_without_effect=without_effect)
 
     def _gain(self, scores: Scores) -> _Gain:
-        """Of 100 calls to those who come first by the scores."""
+        """The gain of 100 calls to the people with the highest scores."""
         listed = np.sum([list_best(scores, eligible, self.share) for eligible in self.halves], axis=0)
         terms, main = self._terms(scores)
         calls = 100 / listed.sum() * np.einsum("it,itk->ik", listed, terms)
@@ -217,9 +218,9 @@ class _Judging:
     def _terms(self, scores: Scores) -> tuple[np.ndarray, np.ndarray]:
         """What the effect of a call depends on: the state, in each half, and the place in the order of scores.
 
-        Each half has effects of its own, and only calls after the first origin count. A planner calls people in the
-        state in which calls seemed to work for those whom it learned from: judged by the same calls, it would be
-        credited with their luck. Earlier calls are kept apart, with the places, among what else goes with behaviour.
+        Each half has its own effects, and only calls from the first origin on count. A planner calls people in the
+        states in which calls seemed to work for those whom it learned from. Judged by the same calls, it would get
+        credit for luck. Earlier calls and the places are covariates: the second array that is returned.
         """
         place = np.sum([rank_in_state(scores, self.decisions, eligible) for eligible in self.halves], axis=0)
         places = self.level * place[..., None]
@@ -245,5 +246,5 @@ def _lead(own: _Gain, other: _Gain) -> _Gain:
 
 
 def _not_judged(names: Iterable[str]) -> tuple[WayJudged, ...]:
-    """Without calls that can be compared, nothing is known of any way."""
+    """Ways without a gain or a lead: without calls that can be compared, neither is known."""
     return tuple(WayJudged(name, NOTHING, NOTHING) for name in (*names, "never"))

@@ -1,4 +1,4 @@
-"""How much 100 calls of any rule could gain, if people were as a backtest estimates them to be."""
+"""The most that 100 calls of any rule could gain if people behave as a backtest estimates."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -8,9 +8,9 @@ from armwise.evaluation.gain import Judge
 from armwise.evaluation.persistence import Counts, posterior_chains
 from armwise.rmab import Problem
 
-# A sample of people is as good as all of them, and takes less memory.
+# A sample of people gives almost the same bound as all people, and takes less memory.
 MOST_PEOPLE = 10_000
-# All policies of a person are enumerated: twice as many for each further state.
+# The bound enumerates all policies of a person, and each further state doubles their number.
 MOST_STATES = 10
 
 Chains = Float[np.ndarray, "people states 2 states"]
@@ -25,21 +25,21 @@ def bound_of_100_calls(
     seed: int,
     most_people: int = MOST_PEOPLE,
 ) -> float | None:
-    """The most engaged steps that 100 calls of any rule could gain, by the fluid bound; none above ``MOST_STATES``.
+    """The fluid bound on the engaged steps that 100 calls of any rule could gain; None above ``MOST_STATES``.
 
-    It is a bound only if the estimated behaviour is right: each person's chain when left alone is estimated from her
-    own weeks and everyone's, and the effect of a call is that of her state, the same for all people in it. Where
-    effects are not shown, the bound is as uncertain as they are. It is of calling for many steps, and counts all
-    later steps, discounted; the gains of a backtest count 12 steps. A discount close to 1 makes them comparable.
+    It is a bound only if the estimated behaviour is right. Each person's chain without calls is estimated from her own
+    weeks and everyone's. The effect of a call is that of her state, the same for all people in the state. If effects
+    are not shown, the bound is as uncertain as they are. The bound is for calls over many steps and counts all later
+    steps, discounted; the gains of a backtest count 12 steps. A discount close to 1 makes the two comparable.
 
     Args:
         judge: from a backtest; its first terms are the levels of effects.
         levels: the level of effects that each state belongs to.
         counts: how often each person, left alone, made each transition.
-        problem: discount and first states.
+        problem: rewards, discount and first states.
         budget_share: calls per person and step.
         seed: draws the sample of people.
-        most_people: with two states, so many people stand for all; half as many for each further state.
+        most_people: the size of the sample with two states; half as many for each further state.
     """
     if len(levels) > MOST_STATES:
         return None
@@ -55,7 +55,7 @@ def bound_of_100_calls(
 
 
 def estimated_chains(judge: Judge, levels: Int[np.ndarray, " states"], counts: Counts) -> Chains:
-    """Each person's chain: her own and everyone's weeks without calls, and with a call the effect of her state."""
+    """Each person's chain: without a call from her own and everyone's weeks; a call adds the effect of her state."""
     passive = posterior_chains(counts, judge.prior.value)
     active = np.clip(passive + judge.surface.value[np.asarray(levels)], 0.0, 1.0)
     return np.stack([passive, active / active.sum(axis=-1, keepdims=True)], axis=2)

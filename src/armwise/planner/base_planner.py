@@ -1,4 +1,4 @@
-"""scikit-learn's convention for parameters, without scikit-learn: the constructor's arguments, kept as they came."""
+"""scikit-learn's convention for parameters, without scikit-learn: a planner keeps its constructor's arguments."""
 
 import inspect
 from typing import Any
@@ -15,7 +15,7 @@ from armwise.training import History, TrainConfig
 
 
 class Parameters:
-    """A base for estimators: ``get_params`` and ``set_params``, so that scikit-learn's ``clone`` and searches work.
+    """A base for estimators with ``get_params`` and ``set_params``; scikit-learn's ``clone`` and searches need them.
 
     A class that derives from it stores every argument of its constructor, unchanged, in an attribute of the same name.
     """
@@ -25,11 +25,11 @@ class Parameters:
         return [name for name in inspect.signature(cls).parameters if name != "self"]
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002 (scikit-learn passes it)
-        """The parameters by name. None of them has parameters of its own, so ``deep`` changes nothing."""
+        """The parameters by name. No parameter has parameters of its own, so ``deep`` changes nothing."""
         return {name: getattr(self, name) for name in self._names()}
 
     def set_params(self, **parameters: Any) -> "Parameters":
-        """Change parameters; takes effect at the next ``fit``."""
+        """Change parameters. The change takes effect at the next ``fit``."""
         known = self._names()
         for name, value in parameters.items():
             if name not in known:
@@ -38,9 +38,9 @@ class Parameters:
         return self
 
     def __sklearn_tags__(self) -> Any:
-        """What scikit-learn asks of an estimator: it takes tables of words and numbers, with gaps, and needs a history.
+        """Tell scikit-learn that a planner takes tables of words and numbers, with gaps, and needs a history.
 
-        Only scikit-learn calls this, so it is there to import.
+        Only scikit-learn calls this, so it is safe to import scikit-learn here.
         """
         from sklearn.utils import InputTags, Tags, TargetTags
 
@@ -54,7 +54,7 @@ class Parameters:
 
 
 class BasePlanner(Parameters):
-    """A planner before its verbs: whether it has learned, and enough to plan."""
+    """The attributes of a planner, and checks that it has learned enough."""
 
     loss: Any
     model: Any
@@ -85,7 +85,7 @@ class BasePlanner(Parameters):
     _learned_from: np.ndarray | None
 
     def __sklearn_is_fitted__(self) -> bool:
-        """What scikit-learn's ``check_is_fitted`` asks."""
+        """Whether the planner has learned; scikit-learn's ``check_is_fitted`` calls this."""
         return hasattr(self, "model_")
 
     def _fitted(self) -> None:
@@ -93,12 +93,12 @@ class BasePlanner(Parameters):
             raise NotFittedError("This planner has learned nothing yet. Call fit, or load one that was saved.")
 
     def _complete(self) -> None:
-        """Refuse planners that cannot say what a call gains."""
+        """Refuse a planner that cannot say what a call gains."""
         self._fitted()
         if not hasattr(self, "call_gains_"):
             raise NotFittedError("This planner was refitted to predict only. Call fit to plan with it or to save it.")
 
 
 def seed_of(planner: BasePlanner) -> int:
-    """The planner's seed, checked."""
+    """The planner's random seed, after a check."""
     return check_count("random_state", planner.random_state, minimum=0, maximum=2**32 - 1)

@@ -1,7 +1,7 @@
-"""What one call gains in each state, estimated from the past calls, with the error of that estimate.
+"""What one call gains in each state, estimated from past calls, with the error of that estimate.
 
-A planner's own predicted chains would promise a gain even where calls do nothing: they were learned to put people in
-an order. So the gain of a call comes from the effects of past calls (``evaluation.effects``), which are 0 on average
+A planner's own predicted chains would promise a gain even where calls do nothing, because they are learned to rank
+people. So the gain of a call comes from the effects of past calls (``evaluation.effects``). These are 0 on average
 where calls do nothing.
 """
 
@@ -21,9 +21,9 @@ from armwise.evaluation.gain import NUM_STEPS, Judge, gain_of_one_call
 from armwise.evaluation.persistence import fit_prior, values_left_alone
 from armwise.evaluation.resampling import LEVEL, NUM_RESAMPLES, Estimate, Resampled
 
-# The normal equations grow with the square of the states. More states than this are judged as so many bands of them.
+# The normal equations grow with the square of the states. With more states than this, neighbours form so many bands.
 MOST_BANDS = 6
-# More people, drawn at random, would narrow the intervals little and take gigabytes.
+# With more people than this, draw so many at random: more would narrow the intervals little and take gigabytes.
 MOST_PEOPLE = 20_000
 
 Terms = Float[np.ndarray, "states terms"]
@@ -33,11 +33,11 @@ PROMISE_LEVEL = 0.9
 
 @dataclass(frozen=True, eq=False)
 class CallGains:
-    """What one call gains by state: engaged steps in the 12 steps after it, over no call.
+    """What one call gains in each state: the engaged steps that it adds in the 12 steps after it.
 
     Attributes:
-        gains: of a person in each state; NaN if there were too few calls to tell.
-        covariance: of the errors of ``gains``.
+        gains: the gain for a person in each state; NaN if there were too few calls to tell.
+        covariance: the covariance of the errors of ``gains``.
         levels: the level of effects that each state belongs to; states of one level have the same effect.
         effects: what past calls did, on the whole and by level.
     """
@@ -49,7 +49,7 @@ class CallGains:
 
     @property
     def is_known(self) -> bool:
-        """Whether there were calls enough to tell."""
+        """Whether there were enough calls to tell."""
         return self.effects.is_enough
 
 
@@ -59,11 +59,11 @@ def estimate_call_gains(
     """Estimate what a call gains from what past calls did.
 
     Args:
-        history: of the people, in an order that does not depend on the table they came in.
-        rewards: of the states.
-        seed: of the resamples of people, and of who is taken where there are many.
-        most_bands: with more states, neighbours are taken together until there are so many.
-        most_people: of more, so many are taken.
+        history: people's weeks, in an order that does not depend on the order of their table.
+        rewards: the reward of each state.
+        seed: draws the resamples of people, and the sample if there are too many people.
+        most_bands: with more states than this, neighbours are merged into so many bands.
+        most_people: with more people than this, so many are drawn at random.
     """
     values = np.asarray(rewards, dtype=float)
     bands = np.arange(len(values)) * min(most_bands, len(values)) // len(values)
@@ -104,7 +104,7 @@ def _in_bands(history: Trajectories, bands: Int[np.ndarray, " states"]) -> Traje
 
 
 def _in_states(effects: CallEffects, bands: Int[np.ndarray, " states"]) -> CallEffects:
-    """The effects by band under the numbers of the states in it."""
+    """The effects by band, where each band is named by the numbers of its states."""
     named = [each._replace(name=_name_band(int(each.name.removeprefix("state ")), bands)) for each in effects.by_state]
     return replace(effects, by_state=tuple(named))
 
@@ -115,7 +115,7 @@ def _name_band(band: int, bands: Int[np.ndarray, " states"]) -> str:
 
 
 def _smallest_errors(regression: EffectRegression, judge: Judge, decisions: Decisions, terms: Terms) -> Errors:
-    """The standard error of each gain if calls changed nothing."""
+    """The standard error that each gain would have if calls changed nothing."""
     mean = judge.prior.value / judge.prior.value.sum(axis=-1, keepdims=True)
     worth = values_left_alone(mean[None], judge.rewards, NUM_STEPS)[-1, 0]
     weights = (regression.row_weights(terms[decisions.states], each[:, None] * worth) for each in terms)
@@ -123,7 +123,7 @@ def _smallest_errors(regression: EffectRegression, judge: Judge, decisions: Deci
 
 
 def _covariance(gains: Resampled, smallest: Errors) -> Float[np.ndarray, "states states"]:
-    """The resamples' covariance, with standard errors that are not below the smallest possible."""
+    """The covariance over resamples, scaled so that no standard error is below the smallest one."""
     covariance = np.atleast_2d(np.cov(gains.draws, rowvar=False))
     errors = np.sqrt(np.diag(covariance))
     wider = np.maximum(errors, smallest) / np.maximum(errors, 1e-12)
@@ -133,13 +133,13 @@ def _covariance(gains: Resampled, smallest: Errors) -> Float[np.ndarray, "states
 def promise_gain(gain: Estimate, num_calls: int) -> Estimate:
     """Engaged steps that a list gains in the 12 steps after its calls, over no calls, with a 90 % interval.
 
-    It is what as many calls would have gained that were chosen in the same way in past weeks, for people whom the
-    planner had not learned from. The list itself cannot be judged: its planner has learned from everyone, and prefers
-    people for whom calls seemed to work, be it by luck.
+    It is the gain of as many calls in past weeks, chosen in the same way for people whom the planner had not learned
+    from. The list itself cannot be judged. Its planner has learned from everyone, so it prefers people for whom calls
+    seemed to work, even by luck.
 
     Args:
-        gain: of 100 calls chosen in the same way, from a backtest.
-        num_calls: on the list.
+        gain: the gain of 100 calls chosen in the same way, from a backtest.
+        num_calls: how many calls are on the list.
 
     Example:
         >>> promise = promise_gain(Estimate(10.0, 0.2, 19.8), num_calls=50)

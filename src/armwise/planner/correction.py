@@ -1,4 +1,4 @@
-"""From people and their history to a correction of their chains, by a loss: divide into cohorts, train."""
+"""Train a correction of people's chains by a loss: divide people into cohorts, train, and choose by validation."""
 
 import dataclasses
 from typing import Any, NamedTuple
@@ -30,15 +30,15 @@ from armwise.rmab import Problem, whittle_indices
 from armwise.training import RECOMMENDED_CONFIG, History, TrainConfig, recommended_loss, train, train_recommended
 from armwise.training.recipe import train_averaged
 
-# Random splits on which the recipe tries its settings and whose models it averages: more are better and take longer.
+# The recipe tries its settings on so many random splits and averages their models. More are better and take longer.
 RECIPE_SPLITS = 5
-# Simulated runs of each cohort by which the recipe's correction is compared with the posterior alone.
+# Simulated runs of each cohort that compare the recipe's correction with the posterior alone.
 JUDGED_RUNS = 100
 MODELS = {"linear": None, "medium": (64, 2), "large": (500, 4)}
 
 
 class PreparedCohorts(NamedTuple):
-    """What a model learns from, or is judged on; and how often everyone together made each transition."""
+    """Cohorts and the problem that a model learns from or is judged on, and everyone's counts of transitions."""
 
     cohorts: Cohorts
     problem: Problem
@@ -57,13 +57,13 @@ def prepare_cohorts(
     others: np.ndarray | None = None,
     chains: np.ndarray | None = None,
 ) -> PreparedCohorts:
-    """Random cohorts of the people, each with its share of the budget, and the problem that they pose.
+    """Random cohorts of the people, each with its share of the budget, and their problem.
 
     ``others`` are transitions of further people, ``[states, actions, states]``, who belong to the same pool. ``chains``
-    are taken for the people's true ones; by default those estimated from counts are.
+    count as the true chains; by default they are estimated from counts.
     """
     counts = np.asarray(transition_counts(examples.trajectories))
-    # To the pool, the others are one more person.
+    # In the pool, the others count as one more person.
     everyone = counts if others is None else np.concatenate([counts, others[None]])
     check_calls(everyone)
     everyone = np.concatenate([everyone, _calls_not_tried(everyone.sum(axis=0))[None]])
@@ -72,15 +72,15 @@ def prepare_cohorts(
     shape = cohort_shape(len(examples.ids), budget_share, cohort_size, max_cohorts)
     people = partition(seed, features, transitions, counts, shape.size, shape.budget)
     initial = first_state_shares(examples.trajectories)
-    # Who is with whom is random, so the first cohorts are as good as any.
+    # People are assigned to cohorts at random, so the first cohorts are as good as any.
     cohorts = people.cohorts[: shape.number]
     return PreparedCohorts(cohorts, Problem(discount=discount, initial=initial), counts.sum(axis=0))
 
 
 def _calls_not_tried(pool: np.ndarray) -> np.ndarray:
-    """Transitions for calls in states in which nobody was ever called: as if those calls did nothing.
+    """Assumed transitions for calls in states in which nobody was ever called: as if calls did nothing there.
 
-    Programmes that call only people who are disengaged have never called anyone who is engaged.
+    Some programmes call only people who are disengaged, so their history has no calls to people who are engaged.
     """
     tried = pool[:, 1:].sum(axis=2, keepdims=True) > 0
     assumed = np.zeros_like(pool)
@@ -89,7 +89,7 @@ def _calls_not_tried(pool: np.ndarray) -> np.ndarray:
 
 
 class Fitted(NamedTuple):
-    """A model, and by what it was trained."""
+    """A model, and the loss and settings that trained it."""
 
     model: Any
     loss: Loss
@@ -108,15 +108,16 @@ def fit_model(
     progress: bool | None,
     num_splits: int | None = None,
 ) -> Fitted:
-    """Train on some cohorts, choose by others, and make neutral what no one taught; without a loss, by the recipe.
+    """Train a correction on some cohorts, and choose its epoch and settings on others.
 
+    Levels unseen in training get the column's mean weight. If no loss is given, use the recommended recipe.
     ``num_splits`` is the number of random splits whose models are averaged: by default 1 with a loss, and
-    ``RECIPE_SPLITS`` without. If it is given, the settings are by default the recommended ones, with a loss too.
+    ``RECIPE_SPLITS`` without. If it is given, the default settings are the recommended ones, with a loss too.
     """
     cohorts, problem, _ = prepared
     held_out = min(cohorts.num_cohorts - 1, max(1, round(validation_share * cohorts.num_cohorts)))
-    # The recipe compares what it learned with the posterior alone, on cohorts that taught and chose nothing.
-    # A refit of the recipe's splits learns from the same cohorts.
+    # The recipe compares its correction with the posterior alone, on cohorts not used to learn or to choose.
+    # A refit with the recipe's splits must learn from the same cohorts, so it holds out as many.
     by_recipe = loss is None or (num_splits or 1) > 1
     judged = held_out if by_recipe and cohorts.num_cohorts > 2 * held_out else 0
     sizes = (cohorts.num_cohorts - held_out - judged, held_out, judged)
@@ -129,7 +130,7 @@ def fit_model(
     if held_out and (loss is None or number > 1):
         return _fit_averaged(key, cohorts, problem, kind, loss, settings, splits, progress)
     if not held_out:
-        # With a single cohort nobody is held back to measure a quality on: the training loss chooses the epoch.
+        # With a single cohort, nobody is held back to measure a quality, so the training loss chooses the epoch.
         settings = dataclasses.replace(settings, quality=None, select_by="loss")
     taught, validation = cohorts[splits[0].train], cohorts[splits[0].validation] if held_out else None
     fitted = _fit_by_loss(key, taught, validation, problem, kind, loss, settings, progress)
@@ -137,9 +138,10 @@ def fit_model(
 
 
 def _long_enough(config: TrainConfig, num_cohorts: int) -> TrainConfig:
-    """The settings with more epochs where there are few cohorts, and so few steps in each: as many steps as of five.
+    """The settings with more epochs if there are fewer than five cohorts: as many steps as with five.
 
-    Of 300 people in a single cohort, 100 steps left the weights on their way.
+    Fewer cohorts mean fewer steps in each epoch. With 300 people in a single cohort, 100 steps were too few for the
+    weights to converge.
     """
     longer = -(-FEWEST_COHORTS // num_cohorts)
     patience = None if config.patience is None else config.patience * longer
@@ -156,7 +158,7 @@ def _fit_by_loss(
     config: TrainConfig,
     progress: bool | None,
 ) -> Fitted:
-    """One run; by the recipe's loss at its middle weight if there is no one to choose a weight by."""
+    """Train in one run. Without a loss, it uses the recommended loss at its middle weight."""
     first, order = jax.random.split(key)
     model = make_correction(kind, first, cohorts.features, cohorts.true_transitions.shape[-1])
     loss = recommended_loss() if loss is None else loss
@@ -174,7 +176,7 @@ def _fit_averaged(
     splits: list[SplitNumbers],
     progress: bool | None,
 ) -> Fitted:
-    """The average of the models of all splits, by one loss; without one, by the recipe's choice of loss and rate."""
+    """Average the models of all splits. Without a loss, the recipe chooses a loss and a learning rate."""
     if settings.quality is None:
         settings = dataclasses.replace(settings, quality="joint", select_by="quality")
     options: dict[str, Any] = {"splits": splits, "problem": problem, "progress": progress}
@@ -186,7 +188,7 @@ def _fit_averaged(
         chosen = train_recommended(key, cohorts, model, settings, **options)
     else:
         chosen = train_averaged(key, cohorts, [loss], model, settings, **options)
-    # Each member learned from its own split: a level that no one taught one of them may have been taught to another.
+    # Each member learned from its own split, so a level unseen by one member may be known to another.
     members = [
         neutralise(chosen.runs.model(run), cohorts[splits[chosen.runs.setting.split[run]].train].features)
         for run in chosen.members
@@ -205,9 +207,9 @@ def helps(key: PRNGKeyArray, corrections: list[Correction], cohorts: list[Cohort
     """Whether corrections lead to better calls than the posterior alone, by more than a standard error over cohorts.
 
     Args:
-        key: of the simulated luck, the same for both.
-        corrections: one of each split.
-        cohorts: of each split, those that neither taught nor chose it.
+        key: draws the simulated luck, the same for both.
+        corrections: one for each split.
+        cohorts: for each split, the cohorts not used to learn or to choose the correction.
         problem: rewards, discount and first states.
     """
     leads = [
@@ -220,12 +222,12 @@ def helps(key: PRNGKeyArray, corrections: list[Correction], cohorts: list[Cohort
 
 
 def unsaid(correction: Correction) -> Correction:
-    """The correction that leaves the posterior as it is."""
+    """A correction with all weights 0, which leaves the posterior as it is."""
     return jax.tree.map(lambda leaf: jnp.zeros_like(leaf) if eqx.is_inexact_array(leaf) else leaf, correction)
 
 
 def _returns(key: PRNGKeyArray, correction: Correction, cohorts: Cohorts, problem: Problem) -> np.ndarray:
-    """What calls by the corrected chains earn in each cohort, its chains taken for the truth."""
+    """The return in each cohort of calls by the corrected chains, with the cohort's own chains as the truth."""
     predicted = jax.vmap(correction)(cohorts.features)
     indices = jax.vmap(lambda cohort: whittle_indices(cohort, problem))(predicted)
     quality = priority_decision_quality(key, indices, cohorts.true_transitions, problem, cohorts.budget, JUDGED_RUNS)
@@ -233,14 +235,14 @@ def _returns(key: PRNGKeyArray, correction: Correction, cohorts: Cohorts, proble
 
 
 def make_correction(kind: Any, key: Any, features: Features, num_states: int) -> Correction:
-    """A correction that says nothing yet, with a network of a kind; the features are those of ``known_chains``."""
+    """A new correction that changes nothing yet. The features are those of ``known_chains``."""
     size = num_history(num_states)
     history = eqx.tree_at(lambda each: each.numeric, features, features.numeric[..., :size])
     return Correction(silent(make_model(kind, key, history, num_states)), size)
 
 
 def make_model(kind: Any, key: Any, features: Features, num_states: int) -> Any:
-    """The model of a kind: a name in ``MODELS``, or a function of a key, features and the number of states."""
+    """Make a model. ``kind`` is a name in ``MODELS``, or a function of a key, features and the number of states."""
     if callable(kind):
         return kind(key, features, num_states)
     if not isinstance(kind, str) or kind not in MODELS:
@@ -252,10 +254,10 @@ def make_model(kind: Any, key: Any, features: Features, num_states: int) -> Any:
 
 
 def neutralise(model: Any, features: Features) -> Any:
-    """The model with the weights of levels that no one taught replaced by the average person's of that column.
+    """Replace the weights of levels unseen in training by the average person's weights in that column.
 
-    Otherwise they would stay at their random start, and whoever has a value that is new, or missing for the first
-    time, would be called or not by chance.
+    Otherwise these weights would keep their random start. Chance would then decide whether a person with a new value,
+    or a value missing for the first time, is called.
     """
     if isinstance(model, Correction):
         return eqx.tree_at(lambda each: each.network, model, neutralise(model.network, features))

@@ -18,17 +18,17 @@ class Explanation:
     """Why a person is or is not on the list.
 
     Attributes:
-        id: the person's.
-        group: the person's; none if people have no groups.
-        rank: on the list, from 1; none if not on it.
-        state: last observed; none if never.
+        id: the person's id.
+        group: the person's group; None if people have no groups.
+        rank: the place on the list, from 1; None if she is not on it.
+        state: the last observed state; None if never observed.
         steps_since_observed: 1 if that was in the step before the planned one.
-        index: what decides the order; none if a rule excludes her.
-        expected_gain: what a call gains on average for people in the state she is probably in; none if a rule excludes
+        index: the number that decides the order; None if a rule excludes her.
+        expected_gain: what a call gains on average for people in the state she is probably in; None if a rule excludes
             her, or if there were too few past calls to tell.
-        gain_low, gain_high: its 95 % interval.
-        reasons: in words, one sentence each.
-        call_probability: how often the person belongs on the list, by the posterior draws; none if that is not known.
+        gain_low, gain_high: the 95 % interval of the gain.
+        reasons: the reasons in words, each in one or a few sentences.
+        call_probability: the share of posterior draws whose best list she is on; None if that is not known.
     """
 
     id: str
@@ -58,15 +58,15 @@ def explain(
     call_probability: float | None = None,
     list_probability: float | None = None,
 ) -> Explanation:
-    """The explanation of one person.
+    """Explain why one person is or is not on the list.
 
     Args:
-        person: one row: where she stands, and if she may be called index, gain, chances and her own ``reason``.
+        person: one row: where she stands; if she may be called, also index, gain, chances and her ``reason``.
         calls: the list.
-        rules: that it keeps to.
+        rules: the rules that the list keeps.
         evidence: what past calls did.
-        call_probability: how often she belongs on the list; none if that is not known.
-        list_probability: the chance that she had of being put on it; none if that is not known.
+        call_probability: the share of posterior draws whose best list she is on; None if that is not known.
+        list_probability: the chance that she had of being put on the list; None if that is not known.
     """
     row = person.row(0, named=True)
     on_list = calls.filter(pl.col("id") == row["id"])
@@ -100,12 +100,12 @@ def _as_sentence(words: str) -> str:
 
 
 def _about_gains(row: dict[str, Any], step: str, evidence: Evidence) -> list[str]:
-    """What a gain is, and what past calls did where they were not simply of help."""
+    """Sentences on what a gain is, and on what past calls did unless they simply helped."""
     meaning = (
         f"A gain is an average over people in the state that this person is probably in, in {step}s of engagement in "
         f"the {NUM_STEPS} {step}s after one call, estimated from past calls; it is not known for this person alone."
     )
-    # Where her own chain is known, her sentence names chances and no gain.
+    # If her own chain is known, her sentence names chances and no gain, so "gain" needs no explanation.
     told = [meaning] if row["gain"] is not None and row["chance"] is None else []
     return told if evidence.name == HELPED else [*told, evidence.sentence]
 
@@ -135,14 +135,14 @@ def _are(number: int | None) -> str:
 
 
 def _lucky(rules: CallRules, list_probability: float | None) -> list[str]:
-    """That lots put her on the list, where they did."""
+    """A sentence that lots put her on the list, if they did."""
     if rules.choice != LOTTERY or list_probability is None or list_probability == 1:
         return []
     return [f"Lots decided: the person had a chance of {in_100(list_probability)}."]
 
 
 def _left_out(row: dict[str, Any], calls: pl.DataFrame, rules: CallRules, list_probability: float | None) -> str:
-    """Why lots or indices chose others."""
+    """A sentence on why lots or indices chose others."""
     if rules.choice != LOTTERY or not list_probability:
         return _outranked(row, calls, rules)
     return (
@@ -152,7 +152,7 @@ def _left_out(row: dict[str, Any], calls: pl.DataFrame, rules: CallRules, list_p
 
 
 def _outranked(row: dict[str, Any], calls: pl.DataFrame, rules: CallRules) -> str:
-    """Whose call is worth more: those of the group if its budget is used up, otherwise those of everyone."""
+    """A sentence on whose calls are worth more: those of her group if its budget is used up, else those of the list."""
     caps = dict(rules.group_budgets)
     rivals, of_whom = calls, "the list"
     if caps:

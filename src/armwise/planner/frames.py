@@ -1,4 +1,4 @@
-"""Tables of any make as Polars frames, and the ids in them."""
+"""Read tables from any library as Polars frames, and the ids in them."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -13,19 +13,19 @@ KINDS = (
     "a Polars, pandas or Arrow table, a mapping of columns, a list of records (dictionaries), or an array "
     "[people, columns]"
 )
-# The name that the labels of a pandas table have while they travel as a column.
+# The name of the column that holds the row labels of a pandas table.
 LABELS = "armwise:labels"
 
 
 def as_frame(what: str, table: Any, in_index: Sequence[str] = ()) -> pl.DataFrame:
-    """The table as a Polars frame; the columns of an array are named by their numbers.
+    """The table as a Polars frame. The columns of an array are named by their numbers.
 
     Args:
-        what: its name in messages.
-        table: of Polars, pandas (with or without pyarrow) or Arrow, a mapping of columns, a list of records or a
-            two-dimensional array.
-        in_index: columns that may also be levels of a pandas index. If none of them is there, the labels of the rows
-            are the column ``LABELS``, unless they only number the rows from 0.
+        what: the table's name in messages.
+        table: a table from Polars, pandas (with or without pyarrow) or Arrow, a mapping of columns, a list of records
+            or a two-dimensional array.
+        in_index: columns that may also be levels of a pandas index. If the index has no such level, the row labels
+            become the column ``LABELS``, unless they only number the rows from 0.
 
     Example:
         >>> as_frame("people", [{"id": "a", "age": 30}, {"id": "b"}]).rows()
@@ -50,7 +50,7 @@ def _convert(what: str, table: Any, in_index: Sequence[str]) -> pl.DataFrame:
         return pl.DataFrame(table)
     if isinstance(table, list | tuple) and table and all(isinstance(record, Mapping) for record in table):
         return pl.DataFrame(table, infer_schema_length=None)
-    # Objects, because NumPy would turn the numbers of a list that holds words as well into words.
+    # Use objects: if a list also holds words, NumPy would turn its numbers into words.
     array = np.array(table, dtype=object) if isinstance(table, list | tuple) else np.asarray(table)
     if array.dtype.names and array.ndim == 1:
         return pl.DataFrame([_series(name, array[name]) for name in array.dtype.names])
@@ -60,7 +60,7 @@ def _convert(what: str, table: Any, in_index: Sequence[str]) -> pl.DataFrame:
 
 
 def is_pandas(value: Any) -> bool:
-    """Whether the value is of pandas, without importing it."""
+    """Whether the value comes from pandas. This does not import pandas."""
     return type(value).__module__.split(".")[0] == "pandas"
 
 
@@ -72,7 +72,7 @@ def _from_pandas(what: str, table: Any) -> pl.DataFrame:
 
 
 def _with_index(table: Any, in_index: Sequence[str]) -> Any:
-    """The pandas table with columns for the levels of its index that were asked for, or for its labels."""
+    """The pandas table with columns for the requested levels of its index, or else for its row labels."""
     levels = [name for name in table.index.names if name in in_index and name not in table.columns]
     if levels:
         return table.reset_index(level=levels)
@@ -96,14 +96,14 @@ def _pandas_column(what: str, name: str, column: Any) -> pl.Series:
 
 
 def _series(name: str, values: np.ndarray) -> pl.Series:
-    """A column from an array; of mixed Python objects, missing ones (None, NaN, pandas' NA) become null."""
+    """A column from an array. Among Python objects, missing values (None, NaN, pandas' NA) become null."""
     if values.dtype != object:
         return pl.Series(name, values)
     return pl.Series(name, [None if _is_missing(value) else value for value in values.tolist()])
 
 
 def _is_missing(value: Any) -> bool:
-    # pandas' own missing values are told by their types' names, so that pandas need not be there.
+    # The name of the type identifies pandas' missing values, so that pandas need not be installed.
     nothing = value is None or type(value).__name__ in ("NAType", "NaTType")
     return nothing or (isinstance(value, float | np.floating) and bool(value != value))
 
@@ -112,8 +112,8 @@ def as_series(what: str, values: Any, length: int) -> pl.Series:
     """One value per person, as a column.
 
     Args:
-        what: its name in messages.
-        values: a list, an array, or a column of Polars or pandas.
+        what: the column's name in messages.
+        values: a list, an array, or a column from Polars or pandas.
         length: the number of people.
     """
     if isinstance(values, Mapping | set | pl.DataFrame | pl.LazyFrame) or not hasattr(values, "__len__"):
@@ -134,15 +134,14 @@ def as_series(what: str, values: Any, length: int) -> pl.Series:
 def _from_values(what: str, values: Any) -> pl.Series:
     if hasattr(values, "to_numpy"):
         values = values.to_numpy()
-    # Objects, because NumPy would write None and NaN as words where a list holds words.
+    # Use objects: if a list holds words, NumPy would turn None and NaN into words.
     return _series(what, np.array(values, dtype=object) if isinstance(values, list | tuple) else np.asarray(values))
 
 
 def check_same_labels(what: str, values: Any, table: Any) -> None:
     """Refuse a pandas column whose labels are not those of the pandas table, row by row.
 
-    pandas would bring them into the same order; armwise takes row after row, so that each person would get another's
-    value.
+    pandas would match rows by label, but armwise matches them by position, so people would get each other's values.
     """
     if not (is_pandas(values) and hasattr(values, "index") and is_pandas(table) and hasattr(table, "index")):
         return
@@ -154,7 +153,7 @@ def check_same_labels(what: str, values: Any, table: Any) -> None:
 
 
 def as_text_ids(ids: pl.Series) -> pl.Series:
-    """Ids as text, so that a number and its digits are the same person; a missing one is refused."""
+    """Ids as text, so that a number and its digits are the same person. A missing id is refused."""
     if ids.null_count():
         row = ids.is_null().arg_max()
         raise InvalidInputError(f"Row {row} has no id. Every person needs one.")
@@ -177,7 +176,7 @@ def check_distinct(ids: pl.Series) -> None:
 
 
 def is_path(value: Any) -> bool:
-    """Whether the value names a file rather than being a table."""
+    """Whether the value is a path, not a table."""
     return isinstance(value, str | os.PathLike)
 
 

@@ -1,4 +1,4 @@
-"""What a planner's calls would be worth to people it has not seen, beside what programmes do without one."""
+"""What a planner's calls would be worth for people it has not seen, compared with what programmes do without it."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -33,16 +33,16 @@ POLICIES = {
 
 
 class PolicyQuality(NamedTuple):
-    """How one way to choose whom to call did.
+    """How well one way to choose whom to call did.
 
     Attributes:
         policy: a name in ``POLICIES``.
-        quality: what its calls gain over no calls, as a share of what calls by the true chains would.
-        standard_error: of the quality, over cohorts; NaN with a single one.
+        quality: what its calls gain over no calls, as a share of what calls by the true chains would gain.
+        standard_error: the standard error of the quality, over cohorts; NaN with a single cohort.
         gain: discounted reward (by default: weeks of engagement) gained per 100 people over no calls.
-        budget_use: share of the budget that it spent.
+        budget_use: the share of the budget that it spent.
         lead: how much more armwise gains per 100 people, on the same people with the same luck; 0 for armwise itself.
-        lead_error: standard error of the lead, over cohorts; NaN with a single one.
+        lead_error: the standard error of the lead, over cohorts; NaN with a single cohort.
     """
 
     policy: str
@@ -55,13 +55,13 @@ class PolicyQuality(NamedTuple):
 
 
 class Evaluation(NamedTuple):
-    """Ways to choose whom to call, compared by simulation on the same people with the same luck.
+    """A comparison of ways to choose whom to call, by simulation on the same people with the same luck.
 
     Attributes:
         policies: one result for each way.
-        num_cohorts: cohorts that the people were divided into.
-        cohort_size: people in each.
-        budget: calls in each, per step.
+        num_cohorts: how many cohorts the people were divided into.
+        cohort_size: people in each cohort.
+        budget: calls per step in each cohort.
         num_trajectories: simulated runs of each cohort.
     """
 
@@ -85,7 +85,7 @@ class Evaluation(NamedTuple):
 
 
 def judge(model: Any, prepared: PreparedCohorts, seed: int, num_trajectories: int) -> Evaluation:
-    """Compare all policies on prepared cohorts, taking their estimated transitions for the truth."""
+    """Compare all policies on prepared cohorts, with their estimated transitions as the truth."""
     cohorts, problem, _ = prepared
     shape = cohorts.true_transitions.shape
     num_people = shape[0] * shape[1]
@@ -106,7 +106,7 @@ def judge(model: Any, prepared: PreparedCohorts, seed: int, num_trajectories: in
 def _priorities(
     model: Any, problem: Problem, people: Features, predicted: Float[np.ndarray, "cohorts people states 2 states"]
 ) -> dict[str, Any]:
-    """Who comes first under each policy: a number for each person and state, or a schedule."""
+    """The order of calls under each policy: a priority for each person and state, or a schedule."""
     rewards, shape = np.asarray(problem.rewards), predicted.shape[:3]
     return {
         "armwise": predict_indices(model, problem, people).reshape(shape),
@@ -128,22 +128,22 @@ def _summarise(name: str, quality: Quality, armwise: Quality, cohort_size: int) 
 
 
 class JudgedPlanner(BasePlanner):
-    """The verbs of ``OutreachPlanner`` that judge it."""
+    """The methods of ``OutreachPlanner`` that judge a planner."""
 
     def evaluate(self, people: Any, history: Any, *, ids: Any = None, num_trajectories: Any = 1000) -> Evaluation:
-        """The paper's way to judge: calls are simulated on chains estimated from a history and taken for the truth.
+        """Judge a planner as in the paper: simulate calls on chains that are estimated from a history.
 
-        Do not judge a programme by it; ``backtest`` does that. Each person's chain is estimated from few of her own
-        steps and from the pool of all people, those of ``fit`` included. So most of quality 1 is luck in these few
-        steps, which no planner can know: where calls do nothing, the gain is above 0 all the same. It compares losses
-        as the paper does, and is what ``score`` gives to scikit-learn.
+        Do not use it to judge a programme; use ``backtest``. The estimated chains count as the truth. Each person's
+        chain is estimated from few of her own steps and from the pool of all people, those of ``fit`` included. So most
+        of quality 1 is luck in these few steps, which no planner can know. Where calls do nothing, the gain is still
+        above 0. Use it to compare losses as the paper does; ``score`` gives its result to scikit-learn.
 
-        People are predicted from their features alone, by every model. Their own weeks are what they are judged by:
-        a planner that had seen them would know the answers.
+        Every model predicts people from their features alone. People's own weeks are the truth here: a planner that
+        had seen them would know the answers.
 
-        The people must be others than those of ``fit``, with whom the comparison would flatter:
-        ids that ``fit`` saw are refused. A planner that was loaded, or fitted without ids, can only tell the very same
-        table.
+        The people must differ from those of ``fit``, because a planner looks too good on people it has learned from.
+        Ids that ``fit`` saw are refused. A planner that was loaded, or fitted without ids, can only detect exactly the
+        same table.
 
         Args:
             people: as in ``fit``.
@@ -158,11 +158,11 @@ class JudgedPlanner(BasePlanner):
         return judge(self.model_, make_cohorts(self, examples, self.pool_), seed_of(self), runs)
 
     def score(self, people: Any, history: Any, *, ids: Any = None, num_trajectories: Any = 1000) -> float:
-        """The quality of this planner's calls for these people: 0 is that of no calls, 1 that of the best ones.
+        """The quality of this planner's calls for these people: 0 for no calls, 1 for calls by the true chains.
 
-        It is what ``evaluate`` says of "armwise" (joint decision quality), as one number, so that scikit-learn can
-        choose parameters by it (``docs/planning.md``). For its splits, row i of ``history`` must be the person of row
-        i, as in ``Trajectories``.
+        It is the joint decision quality that ``evaluate`` reports for "armwise", as one number. scikit-learn can choose
+        parameters by it (``docs/planning.md``). scikit-learn splits rows, so row i of ``history`` must be the person of
+        row i, as in ``Trajectories``.
 
         Args:
             people: as in ``fit``; people whom ``fit`` has not seen.
@@ -194,23 +194,23 @@ class JudgedPlanner(BasePlanner):
         num_resamples: Any = NUM_RESAMPLES,
         advance: Callable[[], None] = lambda: None,
     ) -> Backtest:
-        """How good lists made in this way would have been in past weeks, for people and weeks not learned from.
+        """Judge how good such lists would have been in past weeks, for people and weeks not learned from.
 
-        For several past steps t, a copy of this planner learns from half of the people, from the steps up to t, and
-        lists whom to call among the others in the steps after t, each time from what was known of them by then: their
-        features and their own weeks. Copies that learn by a loss do so in one run each (``refit_cheaply``), and not by
-        the whole recipe, which would take too long. This planner need not be fitted and is not changed.
+        For several past steps t, a copy of this planner learns from half of the people, from the steps up to t. From
+        step t on it lists whom to call among the others, from what was known of them at the time: their features and
+        their own weeks. A copy with a loss learns in one run (``refit_cheaply``), because the whole recipe would take
+        too long. This planner need not be fitted, and it does not change.
 
         Args:
             people: as in ``fit``.
             history: as in ``fit``.
             ids: as in ``fit``.
-            groups: a mapping from names to labels of the people, in the order of rows of ``people``: effects of calls
-                are estimated by group.
-            losses: a mapping from names to losses to correct people's chains by, or to None for what a planner without
-                a loss does; each is judged beside this planner.
-            num_origins: past steps to plan from.
-            num_resamples: of people, for the intervals.
+            groups: a mapping from names to labels of the people, in the order of rows of ``people``. Effects of calls
+                are then also estimated by group.
+            losses: a mapping from names to losses. Each loss corrects people's chains, and None stands for a planner
+                without a loss. Each is compared with this planner.
+            num_origins: how many past steps to plan from.
+            num_resamples: how many resamples of people the intervals use.
             advance: called after each of the ``2 × (1 + losses) × origins`` fits, for a progress bar.
         """
         return backtest_planner(self, people, history, ids, groups, losses, num_origins, num_resamples, advance)

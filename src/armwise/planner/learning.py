@@ -1,4 +1,4 @@
-"""What a planner does when it learns: encode people, fit their chains, and, with a loss, train a correction of them."""
+"""How a planner learns: it encodes people, fits their chains and, with a loss or a model, trains a correction."""
 
 from typing import NamedTuple
 
@@ -33,12 +33,12 @@ from armwise.training.engine import progress_bar
 
 
 class Refit(NamedTuple):
-    """How a planner that only predicts is fitted.
+    """How to fit a planner that only predicts.
 
     Attributes:
         num_splits: random splits whose models are averaged.
-        max_people: that chains are learned from.
-        chains: learned from the very same people and weeks before; none if there are none.
+        max_people: the most people to learn chains from.
+        chains: chains learned before from exactly the same people and weeks; None if there are none.
     """
 
     num_splits: int
@@ -47,17 +47,17 @@ class Refit(NamedTuple):
 
 
 def learn(planner: BasePlanner, examples: Examples, progress: bool | None, refit: Refit | None = None) -> None:
-    """Set what ``fit`` promises: the attributes whose names end in an underscore.
+    """Learn, and set the planner's attributes whose names end in an underscore.
 
     Args:
         planner: gives the parameters, and gets what is learned.
-        examples: whom to learn from.
+        examples: people to learn from.
         progress: whether to show a bar on stderr; None shows it on a terminal.
-        refit: how to learn what predictions need and nothing else.
+        refit: how to learn only what predictions need; None to learn everything.
     """
     check_parameters(planner)
     if refit is None:
-        # A half of the people, in a backtest, has more values that nobody else has.
+        # Not in a refit: in half of the people, as in a backtest, more values belong to one person only.
         refuse_names(planner, examples)
     planner.encoder_ = fit_encoder(examples.frame, planner.categorical, planner.numeric, planner.num_bins)
     if knows_chains(planner):
@@ -67,13 +67,13 @@ def learn(planner: BasePlanner, examples: Examples, progress: bool | None, refit
     planner.data_ = fingerprint(*data_hash_parts(examples, planner.encoder_))
     planner._learned_from = hash_people(examples.ids) if examples.has_ids else None
     if refit is None:
-        # The many refits of a backtest predict only, and this takes seconds.
+        # Not in a refit: it takes seconds, and the many refits of a backtest only predict.
         rewards = planner.problem_.rewards
         planner.call_gains_ = estimate_call_gains(examples.trajectories, rewards, seed_of(planner))
 
 
 def knows_chains(planner: BasePlanner) -> bool:
-    """Whether the planner learns each person's chain: if neither a loss nor a model of features was asked for."""
+    """Whether the planner learns people's chains without a correction: it has neither a loss nor a model."""
     return planner.loss is None and planner.model is None
 
 
@@ -104,7 +104,7 @@ def _fit_chains(
 
 
 def _learn_by_loss(planner: BasePlanner, examples: Examples, progress: bool | None, refit: Refit | None) -> None:
-    """A correction of people's posterior chains: predicted from early steps, and taught by all of them."""
+    """Learn a correction of people's posterior chains. It predicts from the early steps and is taught by all steps."""
     features, history = planner.encoder_.transform(examples.frame).features, examples.trajectories
     check_calls(np.asarray(transition_counts(history)))
     chains = _fit_chains(planner, features, history, progress, refit)
@@ -132,14 +132,14 @@ def make_cohorts(
     features: Features | None = None,
     chains: np.ndarray | None = None,
 ) -> PreparedCohorts:
-    """Cohorts of the people, by the planner's parameters.
+    """Cohorts of the people, with the planner's parameters.
 
     Args:
         planner: gives the parameters.
         examples: the people.
-        others: transitions of people who belong to the same pool.
-        features: of the people; by default as the planner's encoder sees them.
-        chains: taken for the people's true ones; by default those estimated from their counts are.
+        others: transitions of further people who belong to the same pool.
+        features: people's features; by default from the planner's encoder.
+        chains: the chains that count as true; by default those estimated from people's counts.
     """
     return prepare_cohorts(
         examples,
@@ -156,7 +156,7 @@ def make_cohorts(
 
 
 def check_parameters(planner: BasePlanner) -> None:
-    """Refuse parameters that cannot be right, those included that only an evaluation uses."""
+    """Refuse parameters that cannot be right, including those that only an evaluation uses."""
     for name, kind in (("loss", Loss), ("config", TrainConfig)):
         value = getattr(planner, name)
         if value is not None and not isinstance(value, kind):
@@ -174,12 +174,12 @@ def check_parameters(planner: BasePlanner) -> None:
 
 
 def refuse_names(planner: BasePlanner, examples: Examples) -> None:
-    """Refuse to learn from columns such as names."""
+    """Refuse to learn from columns with personal values, such as names."""
     refuse_personal(examples.frame, *feature_columns(examples.frame, planner.categorical, planner.numeric))
 
 
 def refuse_those_learned_from(planner: BasePlanner, examples: Examples) -> None:
-    """Refuse to judge the planner by people whom it has learned from."""
+    """Refuse to judge the planner by people whom it learned from."""
     learned_from = getattr(planner, "_learned_from", None)
     if learned_from is not None and examples.has_ids:
         refuse_overlap(learned_from, hash_people(examples.ids))

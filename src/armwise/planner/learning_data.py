@@ -1,4 +1,4 @@
-"""People to learn from, with their history: tables of any make, checked, in an order that rows cannot change."""
+"""People to learn from, with their history: tables from any library, checked, in the order of ids."""
 
 import hashlib
 import secrets
@@ -18,15 +18,15 @@ from armwise.planner.frames import LABELS, as_frame, as_series, as_text_ids, che
 from armwise.planner.people_history import PeopleHistory, read_history
 from armwise.planner.roster import NO_IDS
 
-# A frame without columns has no rows either; people of whom nothing is known but their weeks travel in this one.
+# A frame without columns has no rows either, so people without features get this column.
 NO_FEATURES = "armwise:no features"
 _KEY = secrets.token_bytes(32)
 
 
 class Examples(NamedTuple):
-    """People to learn from, in the order of their ids; without ids, rows are numbered, which tells nobody apart.
+    """People to learn from, in the order of their ids. Without ids, the ids are row numbers, which name nobody.
 
-    ``order`` is the row of the table that each of them comes from.
+    ``order`` is the row of the table that each person comes from.
     """
 
     ids: pl.Series
@@ -40,13 +40,13 @@ def read_examples(people: Any, history: Any, ids: Any, id_column: Any, num_state
     """People with their history, in the order of their ids, so that the order of rows cannot matter.
 
     Args:
-        people: a table with one row per person; it may have no column but the ids.
+        people: a table with one row per person; it may have only the column of ids.
         history: ``Trajectories`` in the order of the table's rows, or a long table with the columns id, step, state
             and action.
-        ids: of the people, the name of a column or values; by default the table's column ``id_column`` if it has one,
-            else the row numbers.
+        ids: people's ids, as values or as the name of a column; by default the table's column ``id_column`` if it has
+            one, else the row numbers.
         id_column: the name of the column of ids.
-        num_states: by default as many as the history shows.
+        num_states: how many states there are; by default as many as the history shows.
     """
     frame = as_frame("people", people, [_check_name(id_column)])
     if not frame.height:
@@ -56,17 +56,17 @@ def read_examples(people: Any, history: Any, ids: Any, id_column: Any, num_state
     frame = frame.drop(ids if isinstance(ids, str) else id_column, LABELS, strict=False)
     frame = frame if frame.width else pl.DataFrame({NO_FEATURES: np.zeros(number, np.uint8)})
     weeks = _weeks(history, names, id_column, num_states, number)
-    # Rows without ids are numbered with leading zeros, so that their order as text is that of the rows.
+    # Row numbers get leading zeros, so that their order as text is the order of rows.
     known = pl.Series("id", np.arange(number)).cast(pl.String).str.zfill(10) if names is None else names
     check_distinct(known)
     order = known.arg_sort()
-    # By NumPy, because JAX would compile a program for every number of people and steps.
+    # Use NumPy, because JAX would compile a program for every number of people and steps.
     ordered = jax.tree.map(lambda leaf: jnp.asarray(np.asarray(leaf)[order.to_numpy()]), weeks)
     return Examples(known.gather(order), frame[order], ordered, order.to_numpy(), has_ids=names is not None)
 
 
 def fit_encoder(frame: pl.DataFrame, categorical: Any, numeric: Any, num_bins: Any) -> Encoder:
-    """The encoder of what is known of people, which may be nothing."""
+    """The encoder of people's features, of which there may be none."""
     words, numbers = feature_columns(frame, categorical, numeric)
     return Encoder.fit(frame, words, numbers, num_bins)
 
@@ -77,13 +77,13 @@ def feature_columns(frame: pl.DataFrame, categorical: Any, numeric: Any) -> tupl
 
 
 def data_hash_parts(examples: Examples, encoder: Encoder) -> tuple[Any, ...]:
-    """What the fingerprint of the data learned from is made of: codes and history, no ids."""
+    """The parts of the fingerprint of the data learned from: codes and history, without ids."""
     codes = np.asarray(encoder.transform(examples.frame).features.codes)
     return codes, examples.trajectories
 
 
 def check_calls(counts: Int[np.ndarray, "people states 2 states"]) -> None:
-    """Refuse a history in which nobody was called, or nobody left alone, in a step whose outcome was observed."""
+    """Refuse a history in which nobody was called, or nobody was left alone, in a step whose outcome was observed."""
     if not counts[:, :, 1].any():
         raise InvalidInputError(
             "Nobody in the history was called in a step after which they were observed: action 1 was never seen, and "
@@ -103,7 +103,7 @@ def _check_name(id_column: Any) -> str:
 
 
 def _ids(frame: pl.DataFrame, ids: Any, id_column: str) -> pl.Series | None:
-    """The ids of the rows; none if the table does not have any."""
+    """The ids of the rows; None if the table has no ids."""
     if ids is not None and not isinstance(ids, str):
         return as_text_ids(as_series("ids", ids, frame.height))
     if isinstance(ids, str) and ids not in frame.columns:
@@ -113,7 +113,7 @@ def _ids(frame: pl.DataFrame, ids: Any, id_column: str) -> pl.Series | None:
 
 
 def _weeks(history: Any, ids: pl.Series | None, id_column: str, num_states: Any, num_people: int) -> Trajectories:
-    """Everyone's weeks in the order of the people; someone without rows was never observed."""
+    """Everyone's weeks in the order of the people. A person without rows was never observed."""
     if isinstance(history, Trajectories) and history.num_arms != num_people:
         raise InvalidInputError(
             f"people has {num_people} rows and history {history.num_arms}. Row i of both must be the same person; or "
@@ -143,7 +143,7 @@ def _refuse_strangers(found: pl.Series, ids: pl.Series) -> None:
 
 
 def _check_learnable(history: PeopleHistory) -> None:
-    """Refuse a history that nothing can be learned from."""
+    """Refuse a history without rows or without two observed steps in a row: there is nothing to learn."""
     if not len(history):
         raise InvalidInputError("The history has no rows. Check the table or the filter that it comes from.")
     if not (history.observed[:, 1:] & history.observed[:, :-1]).any():
@@ -154,20 +154,20 @@ def _check_learnable(history: PeopleHistory) -> None:
 
 
 def hash_people(ids: pl.Series) -> UInt64[np.ndarray, " people"]:
-    """A number for each id, which means nothing outside this process."""
+    """A keyed hash of each id. The key is random, so the hash means nothing outside this process."""
     digests = b"".join(hashlib.blake2b(name.encode(), digest_size=8, key=_KEY).digest() for name in ids.to_list())
     return np.frombuffer(digests, np.uint64)
 
 
 def refuse_overlap(learned_from: UInt64[np.ndarray, " learned"], judged: UInt64[np.ndarray, " judged"]) -> None:
-    """Refuse to judge by people who were learned from."""
+    """Refuse to judge a planner by people whom it learned from."""
     both = int(np.isin(judged, learned_from).sum())
     if both:
         _refuse(f"{both:,} of these {len(judged):,} people are")
 
 
 def refuse_same_table(learned_from: str, judged: str) -> None:
-    """Refuse to judge by the very table that was learned from; both by the fingerprint of their data."""
+    """Refuse to judge a planner by the table that it learned from. The arguments are fingerprints of the data."""
     if learned_from == judged:
         _refuse("These people are")
 

@@ -1,30 +1,30 @@
-r"""How often each person belongs on the list, and lists drawn by lot that cost next to nothing.
+r"""How often each person belongs on the list, and lists drawn by lot that cost almost nothing.
 
-A model that knows what it does not know gives each person not one index but many: one for each posterior draw. For each
-draw there is one best list under the budgets. A person's *call probability* is the share of draws whose list she is on.
-People who surely belong on the list have 1.
+A model that knows its uncertainty gives each person many indices: one for each posterior draw. Each draw has one best
+list under the budgets. A person's *call probability* is the share of draws whose list she is on. It is 1 for people
+who surely belong on the list.
 
-To call people with these probabilities would cost much of the gain: someone of whom little is known is on many lists,
-and her expected index is low all the same. So lots decide only between people whose expected indices hardly differ.
-Each draw x_i of a person with the expected index m_i is moved towards it, to m_i + c (x_i − m_i). The *lot
-probability* is the share of these lists that she is on, with the largest c at which the list's expected sum of indices
-is lower than the highest by no more than a given cost, 1 % by default. With c = 0 the highest indices are taken and
-only equals are drawn by lot; with c = 1 it is the call probability.
+Calls with these probabilities would lose much of the gain: a person of whom little is known is on many lists although
+her expected index is low. So lots decide only between people whose expected indices hardly differ. Each draw x_i of a
+person with the expected index m_i is moved towards it, to m_i + c (x_i − m_i). The *lot probability* is the share of
+the moved draws whose list she is on. It uses the largest c at which the list's expected sum of indices is below the
+highest by no more than a given cost, 1 % by default. With c = 0 the list takes the highest indices, and lots decide
+only between equal ones; with c = 1 the lot probability is the call probability.
 
 Budgets. At most ``places[g]`` people of group g and at most ``budget`` in all. In one draw, group g has the cut-off
-$γ_g$, its ``places[g]``-th largest index, and the total has the cut-off $τ$, the ``budget``-th largest index of those
-above the cut-offs of their groups. A person with the index $x$ is on that draw's list with the share
+$γ_g$, its ``places[g]``-th largest index. The total has the cut-off $τ$: the ``budget``-th largest index among people
+who are not below the cut-offs of their groups. A person with the index $x$ is on that draw's list with the share
 
     s_g(x) s_τ(x),   s_c(x) = 1 above the cut-off c, 0 below it, and (places left) / (people there) on it:
 
-people with equal indices share the places that are left. So each draw's shares sum to the number of calls, those of a
-group to at most its places, and the same is true of the average over draws.
+people with equal indices share the places that are left. So each draw's shares sum to the number of calls, and those
+of a group to at most its places. The same is true of the average over draws.
 
-Lots. Lay the probabilities end to end, group after group, as intervals on a line; one random number u in [0, 1) decides
-everything: whoever's interval holds one of the points u, u + 1, u + 2, … is called (systematic sampling, Madow 1949).
-An interval of length p ≤ 1 holds a point with probability p exactly, and a group whose intervals sum to L gets ⌊L⌋ or
-⌈L⌉ calls, never more than its budget. Probabilities are whole multiples of ``1 / UNIT``, so that no rounding
-error can break this: what is recorded is the chance that the lots give.
+Lots. Lay the probabilities end to end, group after group, as intervals on a line. One random number u in [0, 1)
+decides everything: a person is called if her interval holds one of the points u, u + 1, u + 2, … (systematic sampling,
+Madow 1949). An interval of length p ≤ 1 holds a point with probability exactly p. A group whose intervals sum to L gets
+⌊L⌋ or ⌈L⌉ calls, never more than its budget. Probabilities are whole multiples of ``1 / UNIT``, so rounding errors
+cannot break this: the recorded probability is the chance that the lots give.
 
 Reference: Madow (1949), "On the theory of systematic sampling, II", *Annals of Mathematical Statistics* 20.
 """
@@ -38,11 +38,11 @@ from jaxtyping import Bool, Float, Int, Int64
 
 from armwise.errors import ConvergenceError
 
-# Probabilities are whole multiples of 1 / UNIT, among them those of 32, 64, 100 and 1,000 draws.
+# Probabilities are whole multiples of 1 / UNIT; the shares of 32, 64, 100 and 1,000 draws are such multiples.
 UNIT = 2**16 * 5**6
-# How far draws may be moved towards the expected index: c, in steps of a fifth.
+# The values of c to try; each is about a fifth larger than the one before.
 NOISES = tuple(float(each) for each in 2.0 ** np.arange(-10, 0.1, 0.25))
-# Candidates are thinned out when there are twice as many as last time, and not before there are so many.
+# Candidates are thinned out when there are twice as many as after the last time, but not before there are so many.
 FEWEST_TO_THIN = 2**15
 
 Draws = Float[np.ndarray, "draws people"]
@@ -51,11 +51,11 @@ Codes = Int[np.ndarray, " people"]
 
 
 class CutOffs(NamedTuple):
-    """Where each draw's list ends; minus infinity where there is a place for everyone, infinity where for nobody.
+    """Where each draw's list ends: minus infinity if everyone has a place, infinity if nobody has one.
 
     Attributes:
-        group: the lowest index with a place among those of its group.
-        total: the lowest index of the whole list.
+        group: the lowest index that has a place in its group.
+        total: the lowest index on the whole list.
     """
 
     group: Float[np.ndarray, "draws groups"]
@@ -72,8 +72,8 @@ def find_cut_offs(index_draws: Draws, groups: Codes, places: Sequence[int], budg
 
     Args:
         index_draws: each person's index in each posterior draw.
-        groups: each person's group, a place in ``places``.
-        places: calls that each group gets at most.
+        groups: each person's group, a position in ``places``.
+        places: the most calls for each group.
         budget: calls in all.
     """
     tops = [_largest(index_draws[:, groups == code], min(cap, budget)) for code, cap in enumerate(places)]
@@ -82,7 +82,7 @@ def find_cut_offs(index_draws: Draws, groups: Codes, places: Sequence[int], budg
 
 
 def _largest(values: Draws, number: int) -> tuple[Float[np.ndarray, "draws largest"], Float[np.ndarray, " draws"]]:
-    """The largest values of each draw, and the lowest of these."""
+    """The largest values of each draw, and the lowest one of them."""
     if number >= values.shape[1]:
         return values, np.full(len(values), -np.inf, values.dtype)
     if number == 0:
@@ -92,16 +92,16 @@ def _largest(values: Draws, number: int) -> tuple[Float[np.ndarray, "draws large
 
 
 def call_probabilities(index_draws: Draws, groups: Codes, places: Sequence[int], budget: int) -> Probabilities:
-    """How often each person belongs on the list, over posterior draws; the sum is the number of calls.
+    """The share of posterior draws whose list each person is on. The shares sum to the number of calls.
 
     Args:
         index_draws: each person's index in each posterior draw.
-        groups: each person's group, a place in ``places``; all 0 without groups.
-        places: calls that each group gets at most.
+        groups: each person's group, a position in ``places``; all 0 without groups.
+        places: the most calls for each group.
         budget: calls in all.
 
     Example:
-        Two draws disagree on the second call; the third person and the fourth are equals in one of them.
+        Two draws disagree on the second call. In one of them, the third and the fourth person have equal indices.
 
         >>> index_draws = np.array([[3, 2, 1, 0], [3, 0, 1, 1]], np.float32)
         >>> call_probabilities(index_draws, np.zeros(4, int), [2], 2).tolist()
@@ -125,7 +125,7 @@ def _shares_of_draw(
     places: Int[np.ndarray, " groups"],
     budget: int,
 ) -> Probabilities:
-    """Who is on the list of one draw, where equals at its end share what is left."""
+    """Who is on the list of one draw. People with equal indices at its end share the places left."""
     edge = of_groups[groups]
     above, level = (np.bincount(groups[each], minlength=len(places)) for each in (values > edge, values == edge))
     left = (places - above) / np.maximum(level, 1)
@@ -135,8 +135,8 @@ def _shares_of_draw(
 
 
 def _in_units(shares: Probabilities, groups: Codes, num_groups: int) -> Probabilities:
-    """The shares as multiples of ``1 / UNIT``: all sum to a whole number, those of a group to no more than before."""
-    # Of nobody, NumPy's sums are whole numbers.
+    """The shares as multiples of ``1 / UNIT``. Their sum is a whole number, and no group exceeds its places."""
+    # Without people, NumPy's sums are integers, so convert them.
     sums = np.bincount(groups, weights=shares, minlength=num_groups).astype(float) * UNIT
     targets = _round_to_sum(sums, round(shares.sum()) * UNIT)
     units = np.zeros(len(shares), np.int64)
@@ -147,9 +147,10 @@ def _in_units(shares: Probabilities, groups: Codes, num_groups: int) -> Probabil
 
 
 def _round_to_sum(values: Float[np.ndarray, " n"], target: int) -> Int64[np.ndarray, " n"]:
-    """Whole numbers that sum to the target: rounded down, and one more for the largest remainders, the first of equals.
+    """Round values to whole numbers that sum to the target.
 
-    What is whole up to the error of sums stays as it is, so that a certain call stays certain and a full group full.
+    Values are rounded down; the largest remainders get one more, the first of equal ones before the others. A value
+    that is whole up to rounding error keeps its number: a certain call stays certain, and a full group stays full.
     """
     whole = np.rint(values)
     exact = np.where(np.abs(values - whole) < 0.01, whole, values)
@@ -167,18 +168,18 @@ def lot_probabilities(
     budget: int,
     cost: float,
 ) -> Probabilities:
-    """With what probability each person is called, where lots decide as far as the cost allows.
+    """The probability of a call for each person, with lots between close indices as far as the cost allows.
 
     Args:
         index: each person's expected index.
         index_draws: each person's index in each posterior draw.
-        groups: each person's group, a place in ``places``; all 0 without groups.
-        places: calls that each group gets at most.
+        groups: each person's group, a position in ``places``; all 0 without groups.
+        places: the most calls for each group.
         budget: calls in all.
-        cost: how much lower than the highest the expected sum of indices may be, as a share of it.
+        cost: the largest loss of the expected sum of indices, as a share of the highest sum.
 
     Example:
-        The first is far ahead; the others are known no better than to a point or so, and differ by less.
+        The first person is far ahead. The other indices are uncertain by about 1, and differ by about 1 or less.
 
         >>> index, noise = np.array([9.0, 1.01, 1.0, 0.0]), np.random.default_rng(0).normal(size=(100, 4))
         >>> lot_probabilities(index, index + noise, np.zeros(4, int), [2], 2, cost=0.01).tolist()
@@ -201,12 +202,12 @@ def lot_probabilities(
 
 
 def draw_list(probabilities: Probabilities, groups: Codes, start: int) -> Bool[np.ndarray, " people"]:
-    """Whom the lots choose: each person with exactly her probability.
+    """Draw the list: each person is called with exactly her probability.
 
-    Given in a random order, as lots of their own give it, any two people of a group can be called together.
+    If people come in a random order, such as by a lot for each person, any two of a group can be called together.
 
     Args:
-        probabilities: from ``call_probabilities``, in an order that has nothing to do with the probabilities.
+        probabilities: from ``call_probabilities`` or ``lot_probabilities``, in an order that does not depend on them.
         groups: each person's group.
         start: the random number u, in units: at least 0 and below ``UNIT``.
 
@@ -216,7 +217,7 @@ def draw_list(probabilities: Probabilities, groups: Codes, start: int) -> Bool[n
     """
     order = np.argsort(groups, kind="stable")
     ends = np.cumsum(np.rint(probabilities[order] * UNIT).astype(np.int64))
-    # Points below an end: those of start, start + UNIT, … that are less than it.
+    # How many of the points start, start + UNIT, … are below each end.
     points = (ends - start + UNIT - 1) // UNIT
     chosen = np.zeros(len(probabilities), bool)
     chosen[order] = np.diff(points, prepend=0) > 0
@@ -226,14 +227,14 @@ def draw_list(probabilities: Probabilities, groups: Codes, start: int) -> Bool[n
 class Candidates:
     """Everyone who is on the list of at least one draw, from a stream of people.
 
-    Whoever is below the cut-offs of all draws among the people seen so far stays below them, because cut-offs rise with
-    every person added. So only the others are remembered: at most draws × budget people, mostly a few times the budget;
-    and all those who are equal to someone at the end of a list.
+    A person below the cut-offs of all draws among the people seen so far stays below them, because more people never
+    lower a cut-off. So only the others are remembered: at most draws × budget people, mostly a few times the budget,
+    and everyone whose index equals the last one on a list.
 
     Args:
-        places: calls that each group gets at most.
+        places: the most calls for each group.
         budget: calls in all.
-        fewest_to_thin: people are remembered without a look until there are so many; changes memory and time only.
+        fewest_to_thin: everyone is remembered until there are so many people; changes memory and time only.
     """
 
     def __init__(self, places: Sequence[int], budget: int, fewest_to_thin: int = FEWEST_TO_THIN):
@@ -246,9 +247,9 @@ class Candidates:
         """Consider more people.
 
         Args:
-            people: a row for each.
-            groups: each person's group, a place in ``places``.
-            index_draws: each person's index in each draw; as many draws every time.
+            people: one row for each person.
+            groups: each person's group, a position in ``places``.
+            index_draws: each person's index in each draw; the same number of draws every time.
         """
         self._check(people, index_draws)
         if self._lowest is not None:
@@ -259,7 +260,7 @@ class Candidates:
             self._limit = max(self._fewest, 2 * len(self.thin()[1]))
 
     def thin(self) -> tuple[pl.DataFrame, Codes, Draws]:
-        """The candidates: their rows, groups and indices; all others are forgotten."""
+        """Forget everyone who cannot be on a list, and return the candidates: rows, groups and indices."""
         frames, codes, draws = zip(*self._parts, strict=True)
         people, groups, index_draws = pl.concat(frames), np.concatenate(codes), np.concatenate(draws, axis=1)
         self._lowest = find_cut_offs(index_draws, groups, self._places, self._budget).lowest
@@ -277,7 +278,7 @@ class Candidates:
 def _reaches(
     index_draws: Draws, groups: Codes, lowest: Float[np.ndarray, "draws groups"]
 ) -> Bool[np.ndarray, " people"]:
-    """Who is at or above the lowest index of her group in some draw; draw by draw, because memory is short."""
+    """Who is at or above the lowest index of her group in some draw. The loop over draws saves memory."""
     reaches = np.zeros(len(groups), bool)
     for values, edges in zip(index_draws, lowest, strict=True):
         reaches |= values >= edges[groups]

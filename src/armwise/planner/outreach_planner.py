@@ -1,4 +1,4 @@
-"""OutreachPlanner: learn from a programme's history, then say whom to call, in scikit-learn's verbs."""
+"""OutreachPlanner learns from a programme's history, then says whom to call. Its methods follow scikit-learn."""
 
 from typing import Any
 
@@ -26,52 +26,56 @@ from armwise.training import SavedModel
 
 
 class OutreachPlanner(JudgedPlanner):
-    """Learns, from who people are and how they engaged, whom a call helps; and writes the week's call list.
+    """Learns from people's features and past engagement whom a call helps, and makes the week's call list.
 
     By default it learns how people of the programme differ, and infers each person's own chain from her own weeks
-    (``armwise.models.chains``). With a loss, or a model, it also trains a network of features and history that corrects
-    these chains, as far as the paper's losses say that calls get better by it (``armwise.models.corrections``).
+    (``armwise.models.chains``). With a loss, or a model, it also trains a network that corrects these chains from
+    features and history (``armwise.models.corrections``). One of the paper's losses trains the network to make the
+    calls better.
 
-    Tables may be of Polars, pandas or Arrow, mappings of columns, lists of records, or arrays. Ids are text or whole
-    numbers, in the column ``id_column`` or, in pandas, in the index. What is known of people is encoded as levels
-    learned in ``fit``: words by themselves, numbers by quantiles; a missing value is a level of its own, and a value
-    that was not there to learn from counts as missing (and in the plan's ``summary.unseen``).
+    A table may be from Polars, pandas or Arrow, a mapping of columns, a list of records, or an array. Ids are text or
+    whole numbers, in the column ``id_column`` or, in pandas, in the index. ``fit`` encodes features as levels: each
+    word is a level, and numbers are cut at quantiles. A missing value is a level of its own. A value that ``fit`` did
+    not see counts as missing; the plan's ``summary.unseen`` counts such values.
 
     A history is a long table with the columns id, step, state and action and one row for each person and step
-    observed; or ``Trajectories``, row i the person of row i. It may span 1,040 steps at most.
+    observed. It may also be ``Trajectories`` whose row i is the person of row i. It may span 1,040 steps at most.
 
-    The constructor takes anything, as scikit-learn asks; ``fit`` refuses what cannot be right.
+    The constructor takes any values, as scikit-learn requires. ``fit`` refuses values that cannot be right.
 
     Args:
-        loss: a ``Loss`` to train a correction of people's chains by; by default there is none.
+        loss: a ``Loss`` that trains a correction of people's chains; by default there is no correction.
         model: "linear", "medium" or "large" (the paper's three sizes), or a function of a key, features and the
             number of states that returns a model. With a loss, linear by default. With a model and without a loss,
             the recommended recipe chooses the loss (``armwise.train_recommended``).
-        config: a ``TrainConfig`` of losses; by default the recommended settings. The recipe tries its own learning
-            rates. Chains have no such settings.
+        config: a ``TrainConfig`` for training with a loss; by default the recommended settings. The recipe tries its
+            own learning rates. Chains have no such settings.
         discount: weight of next week's engagement relative to this week's, in [0, 1).
-        prior_strength: with a loss and in ``evaluate``, how many observations the pool of all people is worth in the
-            estimate of one person's chain.
-        cohort_size: about so many people share a budget in training; more, where one call takes more at this share.
-        budget_share: calls per step and person, in training and evaluation, above 0; cohorts keep to it exactly, up to
+        prior_strength: how many observations the pool of all people is worth in the estimate of one person's chain;
+            used with a loss and in ``evaluate``.
+        cohort_size: about how many people share a budget in training. Cohorts are larger if ``budget_share`` gives so
+            few people less than one call.
+        budget_share: calls per step and person in training and evaluation, above 0. Cohorts keep to it exactly, up to
             the rounding of their size to whole people.
-        max_cohorts: at most so many cohorts, drawn at random, are learned from or evaluated on. Larger cohorts are
-            fewer: ``max_cohorts * cohort_size`` people at most, or five cohorts.
-        validation_share: of the cohorts, to choose the best epoch and setting by.
-        num_states: by default as many as the history shows.
-        num_bins: levels of a column of numbers.
-        categorical: a list of columns to tell apart by their words; by default all of text and booleans.
-        numeric: a list of columns to cut at quantiles; by default all others of numbers.
+        max_cohorts: the most cohorts, drawn at random, to learn from or to evaluate on. There are fewer cohorts if
+            they are larger: at most ``max_cohorts * cohort_size`` people, or five cohorts.
+        validation_share: share of the cohorts that choose the best epoch and setting.
+        num_states: how many states there are; by default as many as the history shows.
+        num_bins: how many levels a column of numbers gets.
+        categorical: a list of columns whose words are levels; by default all columns of text and booleans.
+        numeric: a list of columns to cut at quantiles; by default all other columns of numbers.
         id_column: the column of ids in tables that have it; it is never a feature.
-        random_state: a whole number below 2³²: the same gives the same model and the same plan.
+        random_state: a whole number below 2³². The same number gives the same model and the same plan.
 
     Attributes:
         encoder_, model_, problem_: what was learned; by default the model is a ``ChainModel``.
-        loss_, config_, history_: by what and how a correction was trained, and its losses by epoch, which ``save``
-            does not keep; all None by default.
+        loss_, config_, history_: the loss and settings that trained a correction, and its losses by epoch, which
+            ``save`` does not keep; all None by default.
         pool_: how often everyone together made each transition, ``[states, 2, states]``.
-        call_gains_: what one call gains in each state by what past calls did, with its error (``armwise.planner``).
-        metrics_: how many people, transitions and calls it learned from; of a loss, the epoch kept and its losses.
+        call_gains_: what one call gains in each state, estimated from past calls, with its error
+            (``armwise.planner``).
+        metrics_: how many people it learned from. Without a loss also how many transitions and calls; with a loss
+            also the epoch kept and its losses.
 
     Example:
         >>> rng = np.random.default_rng(0)
@@ -111,28 +115,29 @@ class OutreachPlanner(JudgedPlanner):
         self.random_state = random_state
 
     def fit(self, people: Any, history: Any, *, ids: Any = None, progress: bool | None = False) -> "OutreachPlanner":
-        """Learn. Neither the order of rows nor of columns named changes anything.
+        """Learn from people and their history. The order of rows and of columns named changes nothing.
 
         Args:
-            people: a table, one row per person, as the class says; all columns but the id are features, unless
-                ``categorical`` and ``numeric`` name them. It may have no features: then weeks alone tell people apart.
-            history: everyone's weeks, as the class says. An id that people does not have is an error.
-            ids: the people's, if the table has no column of them: values, or the name of a column.
+            people: a table with one row per person, as described for the class. All columns except the id are
+                features, unless ``categorical`` and ``numeric`` name them. Without features, people differ only by
+                their weeks.
+            history: everyone's weeks, as described for the class. An id that is not in ``people`` is an error.
+            ids: people's ids if the table has no column ``id_column``: values, or the name of a column.
             progress: whether to show a bar on stderr; None shows it on a terminal.
 
         Raises:
-            InvalidInputError: if something in the tables or parameters cannot be right; also for a column in which most
-                people have a value that nobody else has, such as names, because the model would keep it.
+            InvalidInputError: if something in the tables or parameters cannot be right; also if most people's values
+                in a column belong to nobody else, such as names, because the model would keep these values.
         """
         learn(self, read_examples(people, history, ids, self.id_column, self.num_states), progress)
         return self
 
     def predict_transitions(self, people: Any, history: Any = None, *, ids: Any = None) -> np.ndarray:
-        """The chain of each person from here on, ``[people, states, 2, states]``: its mean, given what is known of her.
+        """Each person's expected chain from now on, given what is known of her, ``[people, states, 2, states]``.
 
         Args:
             people: with the columns learned from.
-            history: their weeks so far; of people without any, the chain is that of newcomers with their features.
+            history: their weeks so far. A person without weeks gets the chain of newcomers with her features.
             ids: as in ``fit``.
         """
         return self._infer(people, history, ids)[0]
@@ -140,15 +145,16 @@ class OutreachPlanner(JudgedPlanner):
     def sample_transitions(
         self, people: Any, history: Any = None, *, num_samples: Any = NUM_DRAWS, seed: Any = 0, ids: Any = None
     ) -> np.ndarray:
-        """Chains that each person may have, given what is known, ``[samples, people, states, 2, states]``.
+        """Random chains that each person may have, given what is known, ``[samples, people, states, 2, states]``.
 
-        A person's samples depend on her id (or row number) and the seed, not on who else is in the table.
+        A person's samples depend on her id (or row number) and the seed. They do not depend on who else is in the
+        table.
 
         Args:
             people: as in ``predict_transitions``.
             history: as in ``predict_transitions``.
-            num_samples: how many.
-            seed: the same gives the same samples.
+            num_samples: how many chains to draw for each person.
+            seed: the same seed gives the same samples.
             ids: as in ``fit``.
         """
         number = check_count("num_samples", num_samples, minimum=1)
@@ -162,7 +168,7 @@ class OutreachPlanner(JudgedPlanner):
         return draw_chains(posterior, tie_breaks(known.all_ids().to_list(), start, "sample"), number)
 
     def whittle_indices(self, people: Any, history: Any = None, *, ids: Any = None) -> np.ndarray:
-        """The index of each state of each person, ``[people, states]``: the price at which a call is not worth it."""
+        """Each person's Whittle index in each state, ``[people, states]``: the price at which a call just pays."""
         chains = self.predict_transitions(people, history, ids=ids)
         return index_chains(chains, self.problem_)
 
@@ -185,39 +191,40 @@ class OutreachPlanner(JudgedPlanner):
         batch_size: Any = None,
         **misplaced: Any,
     ) -> Plan:
-        """Whom to call in the step after the history: the highest indices within the budgets, or lots among the best.
+        """Choose whom to call in the step after the history: the highest indices within the budgets, close ones by lot.
 
-        The history tells each person's chain and where she stands: last state, steps since it was observed, steps
-        observed, calls, steps since the last call. Rows of people who are not planned for, because they have left,
-        count for nothing. A person without rows is new, and her chain is that of newcomers with her features. What the
-        history does not tell is given as values in the order of rows, or as the name of a column; it overrides what
-        the history says. A pandas column must have the index of ``people``. ``people`` may also be the path of a
-        Parquet file, which is then read a part at a time; columns are then given by name.
+        The history gives each person's chain and where she stands: last state, steps since it was observed, steps
+        observed, calls, steps since the last call. Rows of people who are not in ``people``, because they have left,
+        are ignored. A person without rows is new; her chain is that of newcomers with her features. The arguments
+        from ``states`` to ``exclusions`` add to the history, and override it. Each is values in the order of rows, or
+        the name of a column. A pandas column must have the index of ``people``. ``people`` may also be the path of a
+        Parquet file. The file is then read a part at a time, and columns are given by name.
 
-        A person last seen some steps ago is in each state with the probability that her chain, left alone, gives it;
-        index and gain are averages over that. One never seen, whom the rule ``min_observed=0`` allows, is taken
-        to be as people are when first seen. The index, which orders the list, comes from the chains. The gain and its
-        interval come from what past calls did to people in each state (``call_gains_``).
+        If a person was last seen some steps ago, her chain without calls gives the probability of each state now.
+        Index and gain are averages over these probabilities. The rule ``min_observed=0`` also allows people who were
+        never seen; their states are as likely as those of people when first seen. The index orders the list and comes
+        from the chains. The gain and its interval come from what past calls did to people in each state
+        (``call_gains_``).
 
         Args:
             people: with the columns learned from.
-            history: their weeks up to the step before the planned one, as the class says; none if only the columns
-                below are known. Then everyone's chain is that of newcomers.
-            budget: at most so many calls.
-            rules: who may be called, and how people are chosen (``CallRules``). By default everyone observed in a step
-                may; if there are neither a history nor states, everyone.
-            ids: by default the column ``id_column`` or, in pandas, the index; else the row numbers.
-            states: last observed; null, NaN or −1 if none ever was.
+            history: their weeks up to the step before the planned one, as described for the class; None if only the
+                columns below are known. Then everyone's chain is that of newcomers.
+            budget: the most calls.
+            rules: who may be called, and how people are chosen (``CallRules``). By default a person may be called if
+                she was observed in a step; without history and states, everyone may be called.
+            ids: people's ids; by default the column ``id_column`` or, in pandas, the index; else the row numbers.
+            states: the last observed state; null, NaN or −1 if no state was ever observed.
             steps_since_observed: 1 (the default) if the state is that of the step before the planned one.
-            num_observed: in how many steps the person was observed; by default 1 where there is a state.
-            num_calls: calls so far; by default none.
-            steps_since_call: 1 if the last was in the step before the planned one, −1 or null if never.
+            num_observed: in how many steps the person was observed; by default 1 if there is a state.
+            num_calls: how many calls she had so far; by default none.
+            steps_since_call: 1 if the last call was in the step before the planned one, −1 or null if there was none.
             groups: the person's region, language or worker.
             exclusions: why a person is never called, null for those who may be; or booleans. Numbers and empty text
                 are refused.
-            planned_step: a number or text. Lots differ from step to step; by default the number after the last step.
+            planned_step: a number or text. Lots differ from step to step. By default the number after the last step.
             batch_size: rows at a time; changes memory and time only.
-            misplaced: none. A rule given here is refused by a message that says where it belongs.
+            misplaced: must be empty. A rule given here is refused with a message that says where it belongs.
         """
         self._complete()
         refuse_misplaced(misplaced)
@@ -236,7 +243,7 @@ class OutreachPlanner(JudgedPlanner):
         return PlanBuilder(learned, kept, seed_of(self), known.planned_step(planned_step)).plan(known, size)
 
     def save(self, path: PathLike) -> None:
-        """Write everything learned to one file, whole or not at all; it holds levels and weights, nobody's data."""
+        """Write everything learned to one file, whole or not at all. It holds levels and weights, nobody's data."""
         self._complete()
         learned = (self.model_, self.problem_, self.loss_, self.config_)
         saved: Any = SavedModel(*learned, self.encoder_.to_dict(), self.data_, self.metrics_)  # type: ignore[arg-type]
@@ -244,16 +251,16 @@ class OutreachPlanner(JudgedPlanner):
 
     @classmethod
     def load(cls, path: PathLike) -> "OutreachPlanner":
-        """Read a planner that ``save`` wrote; its plans are the same to the byte. The history of losses is not kept."""
+        """Read a planner that ``save`` wrote. Its plans are the same to the byte; the history of losses is lost."""
         return cls.from_bytes(read_content(path), path)
 
     @classmethod
     def from_bytes(cls, content: bytes, path: PathLike = "model.armwise") -> "OutreachPlanner":
-        """The planner whose file has this content, for those who must know which bytes they used.
+        """Read a planner from the content of its file, so that the caller knows which bytes were used.
 
         Args:
             content: what ``save`` wrote.
-            path: where it is from, for messages.
+            path: where the content is from, for messages.
         """
         parameters, saved, pool, gains = read_planner(content, path)
         if set(parameters) != set(cls._names()):
@@ -266,7 +273,7 @@ class OutreachPlanner(JudgedPlanner):
         return planner
 
     def _infer(self, people: Any, history: Any, ids: Any) -> tuple[np.ndarray, PersonPosterior | None, Roster]:
-        """The chains of people, what they come from, and the people."""
+        """People's chains, the posterior that the chains come from, and the people."""
         self._fitted()
         frame = as_frame("people", people, [self.id_column])
         known = Roster.make(frame, self.id_column, self.problem_.num_states, history, id=ids)

@@ -1,8 +1,8 @@
-"""Who would have come first in past weeks, by each way to choose, from what was known then.
+"""Whom each way to choose would have ranked first in past weeks, from what was known then.
 
-People are divided in two. A planner learns from one half, from the steps up to an origin alone, and scores the other
-half in the steps from there to the next origin, each time from their own weeks up to that step. A planner is handed
-only weeks that it may know: what comes later never leaves this file.
+People are divided in two halves. A planner learns from one half, from the steps up to an origin only. It scores the
+other half in each step from there to the next origin, from their own weeks up to that step. A planner gets only the
+weeks that it may know: later weeks never leave this file.
 """
 
 import itertools
@@ -23,35 +23,35 @@ from armwise.rmab import Problem, whittle_indices
 
 NUM_ORIGINS, FEWEST_STEPS = 3, 4
 ARMWISE = "armwise"
-# What next states are predicted by beside planners: one chain for all, and each person's own weeks.
+# Simple predictions to compare planners with: one chain for everyone, and each person's own weeks.
 PREDICTED_BY = ("population", "own weeks")
 
-# Those learned from and those judged are different people.
+# Rows of people to learn from, or of people to judge. "_" is any length, because the two may differ in length.
 Rows = Int[np.ndarray, " _"]
 Scores = Float[np.ndarray, "people steps"]
 
 
 class Predictions(NamedTuple):
-    """What a planner says of people at one step.
+    """What a planner predicts for people at one step.
 
     Attributes:
         transitions: each person's predicted chain, ``[people, states, 2, states]``.
-        indices: who comes first in each state, ``[people, states]``.
+        indices: each person's index in each state, ``[people, states]``; the highest comes first.
     """
 
     transitions: Float[np.ndarray, "people states 2 states"]
     indices: Float[np.ndarray, "people states"]
 
 
-# Predicts the people to be judged from their own weeks so far. The last one is the step to plan in: its state is known,
-# and its action is still to be chosen.
+# Predicts the people to judge from their own weeks so far. The last one is the step to plan: its state is known, and
+# its action is still to be chosen.
 Predict = Callable[[Trajectories], Predictions]
-# Learns from some people, given by their rows and their weeks so far, how to predict others, given by their rows.
+# Learns from some people (their rows and their weeks so far) how to predict other people (their rows).
 Fit = Callable[[Rows, Trajectories, Rows], Predict]
 
 
 def choose_origins(history: Trajectories, num_origins: int) -> tuple[int, ...]:
-    """The steps to plan from: from the middle of the history on, so that there is a past to learn from."""
+    """The steps to plan from. They start in the middle of the history, so that there is a past to learn from."""
     if history.num_steps < FEWEST_STEPS:
         raise InvalidInputError(
             f"A backtest learns from early steps and judges on later ones: it takes {FEWEST_STEPS} steps, and the "
@@ -64,7 +64,7 @@ def choose_origins(history: Trajectories, num_origins: int) -> tuple[int, ...]:
             "Nobody in the history was called and then observed in the next step, so that nothing tells whether calls "
             "help. Record the calls that were made, or make some by lot."
         )
-    # Learning needs a call, and judging comes after it.
+    # Learning needs a call before the first origin.
     first = max((history.num_steps - 1) // 2, int(np.argmax(called)) + 1)
     last = history.num_steps - 1
     if first >= last:
@@ -76,12 +76,12 @@ def choose_origins(history: Trajectories, num_origins: int) -> tuple[int, ...]:
 
 
 class Past(NamedTuple):
-    """What each way would have said in the past.
+    """What each way to choose would have predicted in the past.
 
     Attributes:
-        scores: who would have come first, by way.
-        rows: the next state's predicted distribution for each decision if left alone, by what predicted it.
-        if_called: the same if called, by armwise.
+        scores: by way, each person's score at each step; the highest comes first.
+        rows: by predictor, the predicted distribution of the next state for each decision if left alone.
+        if_called: the same distribution if called, predicted by armwise.
     """
 
     scores: dict[str, Scores]
@@ -90,7 +90,7 @@ class Past(NamedTuple):
 
 
 def row_of_action(past: Past, decisions: Decisions) -> Float[np.ndarray, "people steps states"]:
-    """What armwise predicted for what was done."""
+    """The distribution of the next state that armwise predicted for the action that was taken."""
     return np.where(decisions.called[..., None] > 0, past.if_called, past.rows[ARMWISE])
 
 
@@ -103,8 +103,8 @@ def plan_past(
     seed: int,
     advance: Callable[[], None] = lambda: None,
 ) -> Past:
-    """Who would have come first at each step, by each way; nothing here looks at a later step than the one planned."""
-    # By NumPy, because JAX would compile a program for every number of people and steps.
+    """Each way's scores and predictions at each past step. They use no step later than the planned one."""
+    # Use NumPy, because JAX would compile a program for every number of people and steps.
     history = jax.tree.map(np.asarray, history)
     shape = decisions.states.shape
     scores = {name: np.zeros(shape) for name in (*fits, "population index", "least likely to engage")}
@@ -126,7 +126,7 @@ def plan_past(
 
 
 def _predict_part(past: Past, name: str, part: "_Part", fit: Fit, rewards: Float[np.ndarray, " states"]) -> None:
-    """Write down what a planner says of some people, step by step."""
+    """Record what a planner predicts for some people, step by step."""
     predict = fit(part.taught, until(part.history, part.origin)[part.taught], part.judged)
     for step in range(part.origin, part.end):
         predicted, now = predict(known_at(part.history, step)[part.judged]), part._replace(origin=step, end=step + 1)
@@ -139,7 +139,7 @@ def _predict_part(past: Past, name: str, part: "_Part", fit: Fit, rewards: Float
 
 
 def halves(num_people: int, seed: int) -> tuple[tuple[Rows, Rows], tuple[Rows, Rows]]:
-    """People to learn from and people to judge on, both ways around; equally many are learned from each time."""
+    """Two halves of the people, each once to learn from and once to judge; both times equally many to learn from."""
     order = np.random.default_rng([seed, 1]).permutation(num_people)
     if num_people < 2:
         raise InvalidInputError("A backtest learns from some people and judges on others: it takes at least 2.")
@@ -148,7 +148,7 @@ def halves(num_people: int, seed: int) -> tuple[tuple[Rows, Rows], tuple[Rows, R
 
 
 def check_halves(history: Trajectories, origin: int, seed: int) -> None:
-    """Refuse a history from whose early steps one half of the people teaches nothing about calls, or about a state."""
+    """Refuse a history if the early steps of one half teach nothing about calls, or about a state without calls."""
     for taught, _ in halves(history.num_arms, seed):
         counts = np.asarray(transition_counts(until(history, origin)[taught])).sum(axis=(0, 3))
         early = f"In the first {origin + 1} of {history.num_steps} steps"
@@ -166,7 +166,7 @@ def check_halves(history: Trajectories, origin: int, seed: int) -> None:
 
 
 class _Part(NamedTuple):
-    """Some people in the steps from one origin to the next, and others who were learned from up to the first."""
+    """Some people to judge in the steps from one origin to the next, and others to learn from up to that origin."""
 
     history: Trajectories
     decisions: Decisions
@@ -179,18 +179,18 @@ class _Part(NamedTuple):
         target[self.judged, self.origin : self.end] = values
 
     def pick(self, by_state: np.ndarray) -> np.ndarray:
-        """What belongs to each judged person's state at each step, from ``[people or 1, states, …]``."""
+        """The values for each judged person's state at each step, from ``[people or 1, states, …]``."""
         states = self.decisions.states[self.judged, self.origin : self.end]
         people = np.arange(len(self.judged))[:, None] % len(by_state)
         return by_state[people, states]
 
     def counts(self) -> np.ndarray:
-        """The transitions of those learned from, up to the first origin."""
+        """The transitions of the people learned from, up to the origin."""
         seen = until(self.history, self.origin)[self.taught]
         return np.asarray(transition_counts(seen), dtype=float)
 
     def own_rows(self, left_alone: Counts) -> np.ndarray:
-        """Each person's own weeks before each step, and what those learned from do on average, left alone."""
+        """Each person's predicted next state if left alone, from her own weeks before each step and the average."""
         prior = fit_prior(left_alone, num_resamples=1).value
         part = (self.judged, slice(self.origin, self.end))
         total = self.decisions.own[part] + prior[self.decisions.states[part]]
@@ -198,12 +198,12 @@ class _Part(NamedTuple):
 
 
 def until(history: Trajectories, last_step: int) -> Trajectories:
-    """A history as it was known after a step."""
+    """A history as it was known at the end of a step."""
     return jax.tree.map(lambda part: part[:, : last_step + 1], history)
 
 
 def known_at(history: Trajectories, step: int) -> Trajectories:
-    """A history as it is known when calls are chosen in a step: its states, but not yet its actions."""
+    """A history as it is known when calls are chosen in a step: with the step's states, but not yet its actions."""
     seen = until(history, step)
     decided = np.arange(seen.num_steps) < step
     return eqx.tree_at(lambda each: each.actions, seen, np.where(decided, np.asarray(seen.actions), 0))

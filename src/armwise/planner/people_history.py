@@ -1,4 +1,4 @@
-"""The weeks of many people, found by id or by row: what a plan knows of each person beside her features."""
+"""The weeks of many people, found by id or by row: what a plan knows of each person besides her features."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from armwise.data.long_table import COLUMNS, REMEDIES
 from armwise.errors import InvalidInputError
 from armwise.planner.frames import as_frame, as_text_ids
 
-# Arrays of people by steps of a longer history would not fit in memory. Twenty years of weeks are 1,040.
+# A longer history would not fit in memory as arrays of people by steps. 1,040 steps are twenty years of weeks.
 MOST_STEPS = 1040
-# Indices and policies of more states than this fit in no memory.
+# Indices and policies of more states than this do not fit in memory.
 MOST_STATES = 1000
-# Nobody's row: a person without any week.
+# The row of a person without weeks.
 NO_ROW = -1
 
 Rows = Integer[np.ndarray, " people"]
@@ -27,15 +27,15 @@ Rows = Integer[np.ndarray, " people"]
 
 @dataclass(frozen=True, eq=False)
 class PeopleHistory:
-    """Everyone's weeks as small dense arrays, and by which id or row a person is found in them.
+    """Everyone's weeks as small dense arrays, where a person is found by id or by row.
 
     Attributes:
-        states: 0 where not observed.
+        states: each person's state in each step; 0 where not observed.
         called: whether a person was called in a step in which she was observed.
-        observed: which steps were.
+        observed: whether a person was observed in a step.
         num_states: how many states there are.
-        next_step: the number of the step after the last one, which is the one to plan.
-        ids: of the people, sorted; none if row i is the person of row i of another table.
+        next_step: the number of the step to plan, the one after the last step.
+        ids: people's ids, sorted; None if row i is the person of row i of another table.
     """
 
     states: Int[np.ndarray, "people steps"]
@@ -47,11 +47,11 @@ class PeopleHistory:
 
     @classmethod
     def from_weeks(cls, weeks: pl.DataFrame, num_states: int | None = None) -> "PeopleHistory":
-        """From one row for each person and step observed.
+        """Make it from a table with one row for each person and step observed.
 
         Args:
-            weeks: the columns id (text), step, state and action; other columns are left out. It may have no rows.
-            num_states: by default the largest state and one, at least 2.
+            weeks: the columns id (text), step, state and action; other columns are ignored. It may have no rows.
+            num_states: how many states there are; by default the largest state plus one, at least 2.
 
         Example:
             >>> weeks = pl.DataFrame({"id": ["b", "a", "a"], "step": [1, 1, 3], "state": [1, 0, 1], "action": 0})
@@ -85,7 +85,7 @@ class PeopleHistory:
     def from_trajectories(
         cls, history: Trajectories, num_states: int | None = None, ids: pl.Series | None = None
     ) -> "PeopleHistory":
-        """From arrays whose row i is the person of row i of another table; its ids are only for messages."""
+        """Make it from arrays whose row i is the person of row i of another table. Its ids are only for messages."""
         _check_length(history.num_steps, None)
         observed = np.asarray(history.observed)
         states = np.where(observed, np.asarray(history.states), 0)
@@ -103,11 +103,11 @@ class PeopleHistory:
         return len(self.states)
 
     def find(self, ids: pl.Series, rows: Rows) -> Rows:
-        """The row here of each person, ``NO_ROW`` for those without weeks.
+        """The row of each person in this history; ``NO_ROW`` for people without weeks.
 
         Args:
-            ids: of the people, as text.
-            rows: of the people in their own table.
+            ids: people's ids as text.
+            rows: people's rows in their own table.
         """
         if self.ids is None:
             return np.asarray(rows, dtype=np.int64)
@@ -116,13 +116,13 @@ class PeopleHistory:
         return found["row"].cast(pl.Int64).fill_null(NO_ROW).to_numpy()
 
     def take(self, rows: Rows) -> Trajectories:
-        """The weeks of some people, by their rows here; nothing observed of those who have none."""
+        """The weeks of some people, by their rows here. A person without weeks counts as never observed."""
         states, called, observed = self._of(rows)
         whole = [jnp.asarray(part.astype(np.int32)) for part in (states, called)]
         return Trajectories(whole[0], whole[1], jnp.asarray(observed), self.num_states, 2)
 
     def standing(self, rows: Rows) -> pl.DataFrame:
-        """Where people stand after their weeks; everything is null for those who have none.
+        """Where people stand after their weeks. Everything is null for people without weeks.
 
         The columns are state (last observed), since_observed (1 if in the last step), observed (in how many steps),
         calls, since_call (1 if in the last step), engaged (steps above the lowest state), streak (observed steps in a
@@ -159,7 +159,7 @@ class PeopleHistory:
 
 
 def _since(happened: Bool[np.ndarray, "people steps"]) -> Int[np.ndarray, " people"]:
-    """How long ago it last happened: 1 if in the last step, and also if never."""
+    """How long ago it last happened: 1 if in the last step, and also 1 if never."""
     return happened[:, ::-1].argmax(axis=1) + 1
 
 
@@ -185,7 +185,7 @@ def _check_length(num_steps: int, ids: pl.Series | None) -> None:
 
 
 def _check_states(states: np.ndarray, num_states: int | None, place: Callable[[int], str]) -> int:
-    """How many states there are, none of them beyond the number that is known."""
+    """How many states there are. States that are too high, and gaps between states, are refused."""
     largest = int(states.max(initial=0))
     number = max(2, largest + 1) if num_states is None else num_states
     if number > MOST_STATES:
@@ -228,14 +228,14 @@ def _refuse_duplicate(ids: pl.Series, steps: np.ndarray) -> None:
 
 
 def read_history(history: Any, id_column: str, num_states: int | None, ids: pl.Series | None) -> PeopleHistory:
-    """Everyone's weeks, checked.
+    """Read everyone's weeks, and check them.
 
     Args:
         history: ``Trajectories`` in the order of the people's rows, or a long table with the columns id, step, state
             and action, one row for each person and step observed.
         id_column: the column of ids; the long table may also call it id.
-        num_states: how many states there are; by default as many as the long table shows.
-        ids: of the people, in the order of their rows, for messages.
+        num_states: how many states there are; by default as many as the history shows.
+        ids: people's ids in the order of their rows, for messages.
     """
     if isinstance(history, Trajectories):
         return PeopleHistory.from_trajectories(history, num_states, ids)
@@ -243,7 +243,7 @@ def read_history(history: Any, id_column: str, num_states: int | None, ids: pl.S
 
 
 def read_weeks(table: Any, id_column: str) -> pl.DataFrame:
-    """The columns id (as text), step, state and action of a long table of any make."""
+    """The columns id (as text), step, state and action of a long table from any library."""
     long = as_frame("history", _refuse_states(table), [id_column, *COLUMNS])
     name = id_column if id_column in long.columns else "id"
     absent = [each for each in (name, *COLUMNS[1:]) if each not in long.columns]
@@ -257,7 +257,7 @@ def read_weeks(table: Any, id_column: str) -> pl.DataFrame:
 
 
 def _refuse_states(history: Any) -> Any:
-    """Refuse one value per person, or the name of a column: these are last states, not a history."""
+    """Refuse one value per person, or the name of a column. These are last states, not a history."""
     if isinstance(history, str | pl.Series) or _is_flat(history):
         raise InvalidInputError(
             "history must be a long table with the columns id, step, state and action, or Trajectories, not "

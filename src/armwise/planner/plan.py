@@ -1,4 +1,4 @@
-"""The call list: who is called, in which order and why; who is not, and why not."""
+"""The call list: who is called, in which order and why; and why others are not called."""
 
 import io
 from collections.abc import Callable, Mapping
@@ -28,18 +28,18 @@ class PlanSummary:
     """A plan in numbers, without anybody's data.
 
     Attributes:
-        num_people: in the table.
-        num_eligible: of them, those whom no rule excludes.
-        num_calls: on the list.
-        budget: at most so many could be.
-        calls_by_group: for each group with a budget, how many are on the list and how many could be.
-        excluded: for each reason, how many people it keeps from the list; each counts once, under the first of
+        num_people: people in the table.
+        num_eligible: people whom no rule excludes.
+        num_calls: people on the list.
+        budget: the most people who could be on the list.
+        calls_by_group: for each group with a budget, how many people are on the list and how many could be.
+        excluded: for each reason, how many people it keeps from the list. Each person counts once, under the first of
             finished, not enrolled yet, never to be called, called recently, calls used up, too little known.
         unseen: for each feature, how many eligible people have a value that the model never learned from.
-        num_without_gain: on the list although calls to people in their state gained nothing, or less than nothing, by
-            the estimate.
-        num_without_prediction: on the list although, by the chains predicted for them, a call gains nothing, or less
-            than nothing: their index is 0 or below.
+        num_without_gain: people on the list although, by the estimate, past calls to people in their state gained
+            nothing or did harm.
+        num_without_prediction: people on the list although, by the chains predicted for them, a call gains nothing or
+            does harm: their index is 0 or below.
     """
 
     num_people: int
@@ -73,26 +73,26 @@ PROBABILITIES = {
     "lot_probability": pl.Float64,
     "list_probability": pl.Float64,
 }
-# Looks a person up again: one row with where she stands, and index and gain if she may be called; none if unknown.
+# Looks up a person by id: one row with where she stands, and index and gain if she may be called. No row if unknown.
 Standing = Callable[[str], pl.DataFrame]
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """Who is called in the planned step. Any library that reads Arrow tables can take it as one.
+    """Who is called in the planned step. Any library that reads Arrow tables can read a plan as a table.
 
     Attributes:
         calls: a table, the best first: id, rank, group (where people have groups), state, index, expected_gain,
             gain_low, gain_high, call_probability, reason, evidence.
-        summary: in numbers.
-        rules: that it keeps to.
-        evidence: whether past calls helped, in a few words and in a sentence to read before the list.
+        summary: the plan in numbers.
+        rules: the rules that the plan keeps.
+        evidence: whether past calls helped, in a few words and in a few sentences to read before the list.
         call_probabilities: id and three probabilities of everyone who may be on the list; the most probable first.
-            ``call_probability`` is how often she belongs on the list, by the posterior draws. ``lot_probability`` is
-            her chance where lots decide between people whose expected indices hardly differ. ``list_probability`` is
-            the chance she had of being put on this list, which evaluation needs: the same by "lottery", 1 or 0 by
-            "best". All are 0 for everyone else who may be called.
-        num_draws: posterior draws that the probabilities are from.
+            ``call_probability`` is the share of posterior draws whose best list she is on. ``lot_probability`` is her
+            chance if lots decide between people whose expected indices hardly differ. ``list_probability`` is the
+            chance she had of being put on this list, which evaluation needs: with "lottery" it is her
+            ``lot_probability``, with "best" it is 1 or 0. All three are 0 for everyone else who may be called.
+        num_draws: the number of posterior draws that the probabilities come from.
     """
 
     calls: pl.DataFrame
@@ -113,7 +113,7 @@ class Plan:
         """Why a person is or is not on the list.
 
         Args:
-            identity: the id, as text or as a whole number.
+            identity: the person's id, as text or as a whole number.
         """
         person = self._standing(str(identity))
         if not person.height:
@@ -129,9 +129,9 @@ class Plan:
 
     @property
     def stability(self) -> float | None:
-        """How much of the list is on the best lists of the posterior draws, on average: other chains that fit the data.
+        """The average share of posterior draws whose best list has a person of this list on it.
 
-        None if there were no draws.
+        Each draw is another set of chains that fits the data. None if there were fewer than two draws or no calls.
         """
         if self.num_draws < 2 or not self.calls.height:
             return None
@@ -139,7 +139,7 @@ class Plan:
 
     @property
     def lots_sentence(self) -> str:
-        """How many places lots decided; empty where they decided none."""
+        """A sentence on how many places lots decided; empty if they decided no place."""
         chances = self.calls.select("id").join(self.call_probabilities, on="id", how="left")["list_probability"]
         by_lot = int((chances < 1).sum())
         if self.rules.choice != LOTTERY or not by_lot:
@@ -152,15 +152,15 @@ class Plan:
         )
 
     def probabilities_to_bytes(self) -> bytes:
-        """``call_probabilities`` as a CSV file, to the last digit: what an evaluation of the calls needs later."""
+        """``call_probabilities`` as a CSV file with all digits. A later evaluation of the calls needs it."""
         return spreadsheet_safe(without_hidden(self.call_probabilities)).write_csv().encode()
 
     def to_bytes(self, suffix: str = ".csv") -> bytes:
         """The list as a file.
 
         Args:
-            suffix: ``.csv`` (UTF-8, text that a spreadsheet would run made harmless), ``.xlsx`` (ids as text, so that a
-                spreadsheet keeps their zeros) or ``.parquet``.
+            suffix: ``.csv`` (UTF-8; text that a spreadsheet would run is made harmless), ``.xlsx`` (ids are text, so
+                that a spreadsheet keeps their zeros) or ``.parquet``.
         """
         if suffix == ".csv":
             return spreadsheet_safe(without_hidden(self.calls)).write_csv(float_precision=DIGITS).encode()
@@ -173,7 +173,7 @@ class Plan:
         return stream.getvalue()
 
     def write(self, path: PathLike) -> None:
-        """Write the list, whole or not at all; the ending of the path, .csv, .xlsx or .parquet, says how."""
+        """Write the list, whole or not at all. The path's ending, .csv, .xlsx or .parquet, sets the format."""
         write_file(path, self.to_bytes(Path(path).suffix.lower()))
 
 
@@ -193,7 +193,7 @@ COLUMNS = (
 
 
 def call_table(chosen: pl.DataFrame, evidence: Evidence, *, has_groups: bool) -> pl.DataFrame:
-    """The chosen people, in order and each with her reason, as a list to work from."""
+    """The table of chosen people, in order, with a reason for each."""
     ranked = chosen.with_columns(
         rank=pl.int_range(1, pl.len() + 1),
         expected_gain=pl.col("gain"),

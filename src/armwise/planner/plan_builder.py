@@ -1,4 +1,4 @@
-"""From people and a model to a plan, a part of the people at a time."""
+"""Make a plan from people and a model, a part of the people at a time."""
 
 from collections import Counter
 from typing import Any, NamedTuple
@@ -29,7 +29,7 @@ KEPT = ("id", "group", "state", "since_observed", "calls", *GAINS, *FROM_WEEKS, 
 
 
 class Learned(NamedTuple):
-    """What a plan is made by: an encoder, a model, a problem, and what calls gain."""
+    """What a plan is made from: an encoder, a model, a problem, and what calls gain."""
 
     encoder: Encoder
     model: Any
@@ -38,11 +38,11 @@ class Learned(NamedTuple):
 
 
 class Scored(NamedTuple):
-    """Those who may be called among some people.
+    """The people who may be called, with their scores.
 
     Attributes:
         eligible: where they stand, with the columns of ``KEPT``.
-        index_draws: the index of each of them in chains drawn from what is known; none if one chain is all there is.
+        index_draws: each person's index in chains drawn from what is known; None if the model gives only one chain.
         unseen: by column, how many values the model never learned from.
     """
 
@@ -52,13 +52,13 @@ class Scored(NamedTuple):
 
 
 class PlanBuilder:
-    """Makes plans by what was learned and by rules.
+    """Makes plans from what was learned and from rules.
 
     Args:
-        learned: what a plan is made by.
+        learned: what a plan is made from.
         rules: budgets, who may be called, and how people are chosen.
-        seed: of all lots.
-        step: that is planned, its number or its words: lots differ from step to step.
+        seed: the seed of all lots.
+        step: the planned step, a number or text. Lots differ from step to step.
     """
 
     def __init__(self, learned: Learned, rules: CallRules, seed: int, step: int | str = 0):
@@ -68,7 +68,7 @@ class PlanBuilder:
     def plan(self, people: Roster, batch_size: int | None = None) -> Plan:
         """The plan for these people.
 
-        Memory holds one part of them, those who may be on the list, their weeks, and 8 bytes a person for their ids.
+        Memory holds one part of the people, those who may be on the list, their weeks, and 8 bytes a person for ids.
         """
         selection, excluded, unseen = Selection(self._rules, self._seed, self._step), Counter[str](), Counter[str]()
         num_people, num_found, hashes = 0, 0, []
@@ -89,7 +89,7 @@ class PlanBuilder:
         return self._finish(people, num_people, selection, excluded, unseen)
 
     def _scored(self, people: Roster, frame: pl.DataFrame, roster: pl.DataFrame, *, draws: bool) -> Scored:
-        """Those who may be called, with everything that is said of them."""
+        """The people who may be called, with their scores and chances."""
         may = roster["why_not"].is_null()
         eligible = roster.filter(may)
         check_groups(eligible["group"], self._rules)
@@ -136,7 +136,7 @@ class PlanBuilder:
             num_without_prediction=int((chosen["index"] <= 0).sum()),
         )
         evidence = Evidence.of(self._gains.effects, self._rules.step_name, people.num_states)
-        # With calls for everyone, every model "chooses" everyone, which says nothing about anybody.
+        # With calls for everyone, every draw's list holds everyone, so the probabilities say nothing.
         told = chosen.drop("call_probability") if summary.num_calls == summary.num_eligible else chosen
         words = reasons(told, self._rules, people.num_states, evidence)
         calls = call_table(chosen.with_columns(words), evidence, has_groups="group" in people.columns)
@@ -152,7 +152,7 @@ class PlanBuilder:
 
 
 def _gains(scores: Scores) -> list[pl.Series]:
-    """The gain and its 95 % interval; nothing where there were too few calls to tell."""
+    """The gain and its 95 % interval; null if there were too few calls to tell."""
     half = float(ndtri(0.5 + LEVEL / 2)) * scores.gain_error
     columns = {"gain": scores.gain, "gain_low": scores.gain - half, "gain_high": scores.gain + half}
     # −0.0 and 0.0 are the same gain and must be the same text.
@@ -160,24 +160,24 @@ def _gains(scores: Scores) -> list[pl.Series]:
 
 
 def _chances(scores: Scores, posterior: PersonPosterior | None) -> list[pl.Series]:
-    """The chances of the next step and the 90 % interval of their difference; nothing by a model of features alone."""
+    """The chances of the next step and the 90 % interval of their difference; null if there is no posterior."""
     if posterior is None:
         return [pl.Series(name, [None], dtype=pl.Float64).new_from_index(0, len(scores.index)) for name in CHANCES]
     _, low, high = posterior.effects()
-    # Someone who may be in several states is told of their average.
+    # For a person who may be in several states, the interval is the average over these states.
     ends = [np.sum(scores.belief * end, axis=1) for end in (low, high)]
     values = (scores.chance, scores.chance_called, *ends, posterior.own_share)
     return [pl.Series(name, np.asarray(each, dtype=float)) for name, each in zip(CHANCES, values, strict=True)]
 
 
 def _without_weeks(eligible: pl.DataFrame) -> pl.DataFrame:
-    """No chances of a person whose state is known but none of whose weeks: her sentence would call her new."""
+    """Drop the chances of people with a known state but no weeks. Otherwise their sentence would call them new."""
     unknown = pl.col("state").is_not_null() & (pl.col("own_weeks") == 0)
     return eligible.with_columns(pl.when(~unknown).then(pl.col(name)).alias(name) for name in CHANCES)
 
 
 def _check_once_each(people: Roster, hashes: list[np.ndarray]) -> None:
-    """Refuse a person who has two rows. Equal hashes are rare, and only then the ids themselves are compared."""
+    """Refuse a person who has two rows. Ids are compared only if two hashes are equal, which is rare."""
     ordered = np.concatenate(hashes)
     ordered.sort()
     again = ordered[1:][ordered[1:] == ordered[:-1]]

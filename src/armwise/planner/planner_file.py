@@ -1,4 +1,4 @@
-"""A planner on disk: one file, a zip of plain arrays and pages of JSON, written whole or not at all; never a pickle."""
+"""A planner on disk: one zip file of plain arrays and JSON documents, written whole or not at all; never a pickle."""
 
 import dataclasses
 import io
@@ -30,12 +30,12 @@ from armwise.training.untrusted import naming, parse_json, read_limited, read_pa
 
 FORMAT, VERSION = "armwise-planner", 2
 PAGE = "planner.json"
-# In front of the names of the parts of the chains that a network corrects.
+# This prefix marks the parts that hold the chains which a network corrects.
 CORRECTED = "corrected-"
 
 
 class SavedPlanner(NamedTuple):
-    """What is kept: parameters; model, encoder, problem, loss and settings; everyone's counts; what calls gain."""
+    """What a file keeps: parameters; model, encoder, problem, loss and settings; everyone's counts; what calls gain."""
 
     parameters: dict[str, Any]
     saved: SavedModel
@@ -44,7 +44,7 @@ class SavedPlanner(NamedTuple):
 
 
 def write_planner(path: PathLike, planner: SavedPlanner) -> None:
-    """Write the file; the same planner gives the same bytes."""
+    """Write the file. The same planner gives the same bytes."""
     page = {"format": FORMAT, "version": VERSION, "parameters": _to_json(planner.parameters)}
     page["pool"] = planner.pool.tolist()
     page["gains"] = gains_to_json(planner.gains)
@@ -52,13 +52,13 @@ def write_planner(path: PathLike, planner: SavedPlanner) -> None:
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w") as archive:
         for name, content in parts.items():
-            # Without a date of its own, so that time is not part of the bytes.
+            # ZipInfo has a fixed date, so that the bytes do not depend on the time.
             archive.writestr(zipfile.ZipInfo(name), content)
     write_file(path, stream.getvalue())
 
 
 def _pack(saved: SavedModel) -> dict[str, bytes]:
-    """The parts of a model: of chains, and of the network that corrects them, if there is one."""
+    """The parts of a model: its chains, and the network that corrects them if there is one."""
     if isinstance(saved.model, ChainModel):
         return pack_chains(saved)
     chains = pack_chains(saved._replace(model=saved.model.chains))
@@ -83,9 +83,9 @@ def read_content(path: PathLike) -> bytes:
 
 
 def read_planner(content: bytes, path: PathLike) -> SavedPlanner:
-    """The planner whose file has this content; what ``write_planner`` did not write is refused, naming the path.
+    """Read a planner from the content of its file. Content that ``write_planner`` did not write is refused.
 
-    It is read in memory, and its sizes are checked before anything is made.
+    The error names the path. The content is read in memory, and sizes are checked before any array is made.
     """
     try:
         return _parse(content)
@@ -125,7 +125,7 @@ def _page(content: bytes) -> dict[str, Any]:
 
 
 def _pool(page: Any, states: int) -> np.ndarray:
-    """Everyone's counts: whole numbers, none below 0."""
+    """Everyone's counts: whole numbers of at least 0."""
     rows = page if isinstance(page, list) else []
     for _ in range(2):
         rows = [row for rows in rows if isinstance(rows, list) for row in rows]
@@ -136,7 +136,7 @@ def _pool(page: Any, states: int) -> np.ndarray:
 
 
 def _check_fits(saved: SavedModel) -> None:
-    """Refuse parts that do not belong together, or weights that are no numbers: plans would fail, or be wrong."""
+    """Refuse parts that do not fit together and weights that are not finite: plans would fail or be wrong."""
     encoder, problem = Encoder.from_dict(saved.features), saved.problem
     if not _is_shared(problem):
         raise InvalidInputError("the problem is not one that all people share.")
@@ -191,7 +191,7 @@ def _from_json(page: Any) -> dict[str, Any]:
 
 
 def _check_parameters(page: dict[str, Any]) -> None:
-    """Refuse values that the planner would refuse when it next learns or plans."""
+    """Refuse values that the planner would refuse later, when it learns or plans."""
     for name in ("cohort_size", "max_cohorts", "num_bins", "num_states", "random_state"):
         value = page.get(name)
         if value is not None and (type(value) not in (int, float) or not 0 <= value < 2**63 or value % 1):

@@ -1,4 +1,4 @@
-"""The parts of a planner's file: a model of chains and what calls gain, as JSON and plain arrays; never a pickle."""
+"""The parts of a planner's file: a model of chains, and what calls gain, as JSON and plain arrays; never a pickle."""
 
 import dataclasses
 import hashlib
@@ -30,10 +30,10 @@ from armwise.training.untrusted import naming, shown
 
 KIND = "ChainModel"
 MOST_STATES, MOST_LEVELS, MOST_COLUMNS = 1000, 10**6, 10**5
-# Parameters of more than a quarter of a gigabyte are no population's.
+# No population has more weights than this, a quarter of a gigabyte in single precision.
 MOST_NUMBERS = 2**26
 ENTRIES = {"gains", "covariance", "levels", "overall", "by_state", "comparable", "confidence"}
-# No gain of 12 steps comes near it, and it is a finite number in every precision.
+# No gain over 12 steps comes near this number, and it is finite in every precision.
 LARGEST = 1e6
 
 
@@ -60,7 +60,7 @@ def pack_chains(saved: SavedModel) -> dict[str, bytes]:
 
 
 def unpack_chains(contents: Mapping[str, bytes]) -> SavedModel:
-    """The model whose parts these are; what ``pack_chains`` did not write is refused."""
+    """Read a model from its parts. Parts that ``pack_chains`` did not write are refused."""
     page, weights = parse_page(contents[PAGE], PAGE), contents[WEIGHTS]
     if hashlib.sha256(weights).hexdigest() != page["weights"]:
         raise InvalidInputError(f"{WEIGHTS} is not the file that {PAGE} speaks of. Fit again.")
@@ -69,12 +69,12 @@ def unpack_chains(contents: Mapping[str, bytes]) -> SavedModel:
     with naming(PAGE):
         like, problem = ChainModel(_structure(page["model"])), _problem(page["problem"])
     model = unpacked(weights, WEIGHTS, like)
-    # A saved model has a loss and settings; this one was learned without.
+    # The fields for a loss and settings stay empty: chains are learned without them.
     return SavedModel(model, problem, None, None, page["features"], page["data"], page["metrics"])  # type: ignore[arg-type]
 
 
 def check_chains(model: ChainModel, num_states: int, levels: tuple[int, ...]) -> None:
-    """Refuse parameters that do not belong to the problem and the columns, or that no population has."""
+    """Refuse parameters that do not fit the problem or the columns, or that no population can have."""
     population = model.population
     if population.levels != levels or len(population.numeric_means):
         raise InvalidInputError(f"the model is for levels {shown(population.levels)}, its columns are not.")
@@ -96,7 +96,7 @@ def _describe(population: Population) -> dict[str, Any]:
 
 
 def _structure(page: dict[str, Any]) -> Population:
-    """The population with ``jax.ShapeDtypeStruct`` for its arrays: no size that a page claims is believed yet."""
+    """The population's shapes as ``jax.ShapeDtypeStruct``: sizes in a file are checked before memory is used."""
     if page.get("kind") != KIND:
         raise InvalidInputError(f"the model is no model of chains: {shown(page.get('kind'))}.")
     if set(page) != {"kind", "num_states", "numeric", "levels", "precision"}:
@@ -154,7 +154,7 @@ def _problem(page: Any) -> Problem:
 
 
 def gains_to_json(gains: CallGains) -> dict[str, Any]:
-    """The entry; the same gains give the same text."""
+    """The JSON entry of gains. The same gains give the same text."""
     effects = gains.effects
     return {
         "gains": gains.gains.tolist() if gains.is_known else None,
@@ -168,7 +168,7 @@ def gains_to_json(gains: CallGains) -> dict[str, Any]:
 
 
 def gains_from_json(page: Any, num_states: int) -> CallGains:
-    """The gains; what ``gains_to_json`` cannot have written is refused."""
+    """Read gains from their JSON entry. An entry that ``gains_to_json`` cannot have written is refused."""
     if not isinstance(page, dict) or set(page) != ENTRIES:
         raise InvalidInputError(f"gains has missing or unknown entries: {shown(page)}.")
     by_state = page["by_state"]

@@ -1,7 +1,7 @@
-"""Chains and indices drawn from what is known of each person, by random numbers that belong to her.
+"""Random chains and indices for each person, drawn from what is known of her with her own random numbers.
 
-A draw is a function of the person's own two words, of its number and of the parameter. So the order of rows and the
-size of a batch change nothing, and two people are drawn independently of each other.
+A draw depends only on the person's own two random words, the number of the draw and the parameter. So the order of
+rows and the size of a batch change nothing, and the draws of two people are independent.
 """
 
 from collections.abc import Callable
@@ -28,12 +28,12 @@ NUM_DRAWS = 100
 def draw_chains(
     posterior: PersonPosterior, lots: UInt64[np.ndarray, " people"], num_draws: int
 ) -> Float[np.ndarray, "draws people states 2 states"]:
-    """Chains from what is known of each person.
+    """Random chains from what is known of each person.
 
     Args:
-        posterior: what is known.
-        lots: a random number of each person's own.
-        num_draws: how many.
+        posterior: what is known of each person.
+        lots: each person's own random number.
+        num_draws: how many chains to draw for each person.
     """
     return _in_blocks(lambda part, words: _chains(part, words, num_draws), posterior, lots)
 
@@ -48,11 +48,11 @@ def draw_indices(
     """The Whittle index of each person in chains drawn from what is known of her.
 
     Args:
-        posterior: what is known.
+        posterior: what is known of each person.
         problem: rewards and discount.
         belief: how likely each person is in each state, the same in all draws.
-        lots: a random number of each person's own.
-        num_draws: how many.
+        lots: each person's own random number.
+        num_draws: how many chains to draw for each person.
     """
     exact = cast(problem, posterior.means.dtype)
 
@@ -65,7 +65,7 @@ def draw_indices(
 def _in_blocks(
     function: Callable[..., Array], posterior: PersonPosterior, lots: np.ndarray, *columns: np.ndarray
 ) -> np.ndarray:
-    """A function of blocks of one shape, whose results have people on their second axis."""
+    """Apply a function to blocks of one shape and join the results, which have people on their second axis."""
     words = np.stack([lots >> np.uint64(32), lots & np.uint64(2**32 - 1)], axis=1).astype(np.uint32)
     own = (posterior.means, posterior.covariances, posterior.prior_means, posterior.memory, words, *columns)
     parts, number = [], len(lots)
@@ -77,7 +77,7 @@ def _in_blocks(
 
 
 def _filled(column: np.ndarray, start: int) -> Array:
-    """One block of a column; what is missing to a block is its last row again."""
+    """One block of a column. A short block is filled with copies of its last row."""
     rows = column[start : start + block_size()]
     mode: Any = "edge" if len(rows) else "constant"
     return jnp.asarray(np.pad(rows, [(0, block_size() - len(rows))] + [(0, 0)] * (rows.ndim - 1), mode=mode))
@@ -115,5 +115,5 @@ def normals(
     """Standard normal numbers of each person in one draw."""
     counters = jnp.arange(number, dtype=jnp.uint32)[:, None]
     bits, _ = threefry_2x32(words[None, :, 0], words[None, :, 1], jnp.broadcast_to(draw, (1, 1)), counters)
-    # The middle of one of 2²³ equal parts: never 0 or 1, and float32 holds it exactly.
+    # The middle of one of 2²³ equal parts of [0, 1]: it is never 0 or 1, and float32 holds it exactly.
     return ndtri(((bits >> 9).astype(dtype) + 0.5) * jnp.asarray(2.0**-23, dtype))

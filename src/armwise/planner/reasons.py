@@ -1,4 +1,4 @@
-"""Why a person is called, in words: what past calls did, her weeks, what is expected of her, and how sure that is."""
+"""Why a person is called, in words: what past calls did, her weeks, her chances, and how sure the choice is."""
 
 import re
 from typing import Any, NamedTuple
@@ -14,7 +14,7 @@ HELPED, HURT, BOTH = "past calls helped", "past calls hurt", "past calls helped 
 NOT_SHOWN, TOO_FEW = "past calls not shown to help", "too few past calls to tell"
 EVIDENCE = (HELPED, HURT, BOTH, NOT_SHOWN, TOO_FEW)
 MINUS = "\N{MINUS SIGN}"
-# What the sentence of a person is made of; ``call_probability`` is added where it is known.
+# The columns that a person's sentence needs; ``call_probability`` is used as well if it is known.
 OWN_COLUMNS = (
     "own_weeks",
     "engaged_weeks",
@@ -33,8 +33,8 @@ class Evidence(NamedTuple):
     """What past calls did.
 
     Attributes:
-        name: in a few words, one of ``EVIDENCE``.
-        sentence: in one or two sentences.
+        name: the evidence in a few words, one of ``EVIDENCE``.
+        sentence: the evidence in a few sentences.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Evidence(NamedTuple):
 
     @classmethod
     def of(cls, effects: CallEffects, step: str, num_states: int) -> "Evidence":
-        """The evidence that effects give."""
+        """Put estimated effects of calls into words."""
         return cls(name_evidence(effects), describe_evidence(effects, step, num_states))
 
 
@@ -61,12 +61,12 @@ def name_evidence(effects: CallEffects) -> str:
 
 
 def describe_evidence(effects: CallEffects, step: str = "week", num_states: int = 2) -> str:
-    """What past calls did, in one or two sentences for a programme manager.
+    """What past calls did, in a few sentences for a programme manager.
 
     Args:
-        effects: of past calls.
-        step: what a step is called.
-        num_states: of the programme.
+        effects: the estimated effects of past calls.
+        step: the word for a step.
+        num_states: how many states there are.
 
     Example:
         >>> nobody = CallEffect("everyone", 3, Estimate(0.0, 0.0, 0.0))
@@ -94,7 +94,7 @@ def describe_evidence(effects: CallEffects, step: str = "week", num_states: int 
 
 
 def _whom(effects: CallEffects, name: str, num_states: int) -> str:
-    """Whom calls helped or hurt, where everyone together does not show it."""
+    """Whom calls helped or hurt, if the effect on everyone together does not show it."""
     together = effects.overall.effect
     if (name == HELPED and together.is_above_zero) or (name == HURT and together.is_below_zero):
         return ""
@@ -104,7 +104,7 @@ def _whom(effects: CallEffects, name: str, num_states: int) -> str:
 
 
 def _by_state(effects: CallEffects, level: str, num_states: int) -> list[str]:
-    """The states in which chance does not explain the effect, where everyone together does not say it already."""
+    """A sentence for each state in which chance does not explain the effect, if there are several states."""
     told = {*effects.helped_states, *effects.hurt_states}
     if len(effects.by_state) < 2:
         return []
@@ -116,7 +116,7 @@ def _by_state(effects: CallEffects, level: str, num_states: int) -> list[str]:
 
 
 def people_in(state: CallEffect, num_states: int) -> str:
-    """The people in a state, from the name that it has among effects."""
+    """Words for the people in a state, from the state's name in the effects."""
     numbers = [int(each) for each in re.findall(r"\d+", state.name)]
     if num_states == 2 and len(numbers) == 1:
         return ("not engaged before the call", "engaged before the call")[numbers[0]]
@@ -124,7 +124,7 @@ def people_in(state: CallEffect, num_states: int) -> str:
 
 
 def _effect_difference(effect: Estimate, level: str, num_states: int) -> str:
-    """In 100 people, with the interval."""
+    """The effect in words, in 100 people, with its interval."""
     who = "people engaged" if num_states == 2 else "points of engagement"
     more = "more" if effect.value >= 0 else "fewer"
     low, high = (_to_a_tenth(100 * each) for each in (effect.low, effect.high))
@@ -140,13 +140,13 @@ def reasons(people: pl.DataFrame, rules: CallRules, num_states: int, evidence: E
     """Why each person is called, without a full stop.
 
     Args:
-        people: state, since_observed, gain, gain_low and gain_high; and where people's own weeks are known the columns
+        people: state, since_observed, gain, gain_low and gain_high; if people's own weeks are known, also the columns
             of ``OWN_COLUMNS``: weeks observed, weeks engaged among them, weeks in a row in the present state, past
-            calls and how many of them a higher state, or the highest, followed; the chances of being engaged next week
-            if left alone and if called, the ends of the 90 % interval of their difference, and how much of the
-            first chance comes from own weeks (0 to 1). A row with a null chance is told as if they were not known.
-        rules: how a step is called.
-        num_states: of engagement.
+            calls, how many of them a higher state or the highest followed, the chances of being engaged next week if
+            left alone and if called, the ends of the 90 % interval of their difference, and how much of the first
+            chance comes from own weeks (0 to 1). A row with a null chance gets the sentence without own weeks.
+        rules: give the word for a step.
+        num_states: how many states there are.
         evidence: what past calls did.
     """
     plain = people.select(reason=_reason(rules, num_states, evidence))["reason"].to_list()
@@ -160,7 +160,7 @@ def reasons(people: pl.DataFrame, rules: CallRules, num_states: int, evidence: E
 
 
 def state_word(state: int | None, num_states: int) -> str:
-    """A state for people who make calls."""
+    """A state in words for people who make calls."""
     if state is None:
         return "never observed"
     if num_states == 2:
@@ -174,7 +174,7 @@ def _own_reason(row: dict[str, Any], step: str, num_states: int, evidence: Evide
 
 
 def _weeks(row: dict[str, Any], step: str, num_states: int) -> str:
-    """What she did: now, for how long, and how often before."""
+    """Words on her weeks: her state, for how long, and how often she engaged."""
     if row["state"] is None or not row["own_weeks"]:
         return f"new: not observed in any {step} yet"
     state, streak = state_word(row["state"], num_states), row["streak"]
@@ -213,7 +213,7 @@ def _chances(row: dict[str, Any], step: str, num_states: int, evidence: Evidence
 
 
 def _chance_difference(row: dict[str, Any], evidence: Evidence) -> str:
-    """How much a call changes; more or fewer only where it is shown."""
+    """How many points a call changes. It says "more" or "fewer" only if that is shown."""
     low, high = (100 * row[name] for name in ("chance_low", "chance_high"))
     if low > 0 and evidence.name in (HELPED, BOTH):
         return f"{low:.0f} to {high:.0f} points more"
@@ -228,7 +228,7 @@ def _to_a_point(number: float) -> str:
 
 
 def _answers(row: dict[str, Any], step: str, num_states: int) -> str:
-    """What the effect of a call is known from: her answers to calls, or other people's if she was never called."""
+    """Where the effect of a call is known from: her answers to calls, or similar people if she was never called."""
     if not row["calls"]:
         return "from similar people: never called"
     after = "engaged" if num_states == 2 else "higher"
@@ -236,7 +236,7 @@ def _answers(row: dict[str, Any], step: str, num_states: int) -> str:
 
 
 def how_sure(row: dict[str, Any]) -> str:
-    """How often she belongs on the list; nothing where that is not known."""
+    """Words on how many likely models choose her; empty if that is not known."""
     probability = row.get("call_probability")
     if probability is None:
         return ""
@@ -244,7 +244,7 @@ def how_sure(row: dict[str, Any]) -> str:
 
 
 def in_100(probability: float) -> str:
-    """A probability for people who make calls; a small one is not 0, and a large one not 1."""
+    """A probability in words for people who make calls. It says 0 or 100 of 100 only for exactly 0 or 1."""
     number = round(100 * probability)
     if 0 < probability < 1:
         number = min(max(number, 1), 99)
@@ -252,7 +252,7 @@ def in_100(probability: float) -> str:
 
 
 def _reason(rules: CallRules, num_states: int, evidence: Evidence) -> pl.Expr:
-    """The sentence without own weeks."""
+    """The reason of a person whose own weeks are not known."""
     words = {state: state_word(state, num_states) for state in range(num_states)}
     seen = pl.col("state").replace_strict(words, default=state_word(None, num_states), return_dtype=pl.String)
     since, step = pl.col("since_observed"), rules.step_name
@@ -262,7 +262,7 @@ def _reason(rules: CallRules, num_states: int, evidence: Evidence) -> pl.Expr:
 
 
 def gain_words(step: str, evidence: Evidence) -> pl.Expr:
-    """What calls gain, no more than is shown: past calls as a whole must show it, and so must the interval."""
+    """What calls gain. It claims a gain or harm only if past calls as a whole and the interval both show it."""
     low, high = pl.col("gain_low"), pl.col("gain_high")
     gains = (low > 0) & pl.lit(evidence.name in (HELPED, BOTH))
     harms = (high < 0) & pl.lit(evidence.name in (HURT, BOTH))

@@ -1,4 +1,4 @@
-"""A planner fitted again without a search for its settings: what a backtest can afford for every week and fold."""
+"""Fit a planner again without a search for its settings, so that a backtest can do it for many weeks and halves."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -21,12 +21,12 @@ from armwise.rmab import Problem
 from armwise.training import TrainConfig, recommended_loss
 
 Planner = TypeVar("Planner", bound=BasePlanner)
-# By the rows of the people learned from and the number of their steps.
+# Chains by the rows of the people learned from and the number of their steps.
 Shared = dict[tuple[bytes, int], ChainModel | None]
 
-# Enough to learn the weights of some dozens of levels; more people cost more time in every fold.
+# So many people are enough to learn the weights of some dozens of levels; more people cost more time in every refit.
 MAX_PEOPLE = 10_000
-# Epochs without a better validation loss, after which a backtest's planner has learned enough.
+# A backtest's planner stops learning after so many epochs without a better validation loss.
 PATIENCE = 20
 
 
@@ -41,7 +41,7 @@ def backtest_planner(
     num_resamples: Any,
     advance: Callable[[], None],
 ) -> Backtest:
-    """What ``OutreachPlanner.backtest`` does; the arguments are explained there."""
+    """The work of ``OutreachPlanner.backtest``, which explains the arguments."""
     check_parameters(planner)
     examples = read_examples(people, history, ids, planner.id_column, planner.num_states)
     refuse_names(planner, examples)
@@ -71,17 +71,17 @@ def _check_losses(losses: Any) -> dict[str, Loss | None]:
 
 
 def fit_in_the_past(planner: BasePlanner, examples: Examples, loss: Loss | None, shared: Shared | None = None) -> Fit:
-    """What a backtest does with a planner: fit a copy to some people's early steps, and predict others.
+    """The function that fits a copy of a planner to some people's early steps, and predicts other people.
 
     Args:
         planner: gives the parameters.
-        examples: all people; of their histories, only what the backtest hands over is looked at.
-        loss: to learn by instead of the planner's own.
+        examples: all people. Their histories are not used here; the backtest hands over the steps to learn from.
+        loss: replaces the planner's loss.
         shared: chains that another way has learned from the same people and steps.
     """
     shared = {} if shared is None else shared
     copy = type(planner)(**planner.get_params())
-    # By quality, training fails where no call is worth making, as where calls hurt.
+    # Stopping by quality would fail where no call is worth making, such as where calls hurt; so stop by the loss.
     config = TrainConfig(patience=PATIENCE) if planner.config is None else planner.config
     copy.set_params(loss=loss, config=config, num_states=examples.trajectories.num_states)
 
@@ -111,30 +111,31 @@ def refit_cheaply(
     num_splits: int = 1,
     chains: ChainModel | None = None,
 ) -> Planner:
-    """A new planner with the same parameters that only predicts; the given one is not changed.
+    """A new planner with the same parameters that only predicts. The given planner does not change.
 
     A planner of people's chains learns as in ``fit``, from fewer people.
 
-    With a loss or a model of features, it learns by one run, not the recipe's 50: by the loss and the learning rate
-    that the planner has come to: those that the recipe chose, if it is fitted; else those that it was given; else the
-    recommended loss at its middle weight. The cohorts, the split, the choice of the epoch and the share of calls are
-    those of ``planner.fit``. One run varies more than the average of five that ``fit`` keeps. With ``num_splits=5`` the
-    refit of a fitted planner on the same people is what the recipe came to, for five times the time.
+    A planner with a loss or a model of features learns in one run, not in the recipe's 50 runs. If the planner is
+    fitted, the run uses the loss and learning rate that the recipe chose. Else it uses those that the planner was
+    given, or the recommended loss at its middle weight. The cohorts, the split, the choice of the epoch and the share
+    of calls are those of ``planner.fit``. One run varies more than the average of five that ``fit`` keeps. With
+    ``num_splits=5``, the refit of a fitted planner on the same people equals the recipe's result and takes five times
+    as long.
 
-    In a backtest, give a planner that is not fitted, or one that was fitted on no later week than the first one judged:
-    what the recipe chose on all weeks has seen the weeks to be judged.
+    In a backtest, give a planner that is not fitted, or one fitted on no later week than the first week judged. A
+    recipe that chose on all weeks has seen the weeks to be judged.
 
-    Fits of equal shapes share their compiled programs: as many people, the same levels of features, the same
-    parameters. Only the first of them compiles.
+    Fits of equal shapes share their compiled programs: the same number of people, the same levels of features, the
+    same parameters. Only the first fit compiles.
 
     Args:
         planner: fitted or not.
         people: as in ``planner.fit``.
         history: as in ``planner.fit``.
         ids: as in ``planner.fit``.
-        max_people: learn from about so many at most, drawn at random; with a loss at least from one cohort.
-        num_splits: random splits whose models are averaged; the recipe's are 5.
-        chains: learned from the very same people and weeks before, which saves their part of the time.
+        max_people: about the most people to learn from, drawn at random; with a loss at least one cohort.
+        num_splits: random splits whose models are averaged; the recipe has 5.
+        chains: chains learned before from exactly the same people and weeks, to save the time of learning them.
     """
     most, splits = check_count("max_people", max_people, minimum=1), check_count("num_splits", num_splits, minimum=1)
     copy = type(planner)(**planner.get_params())
@@ -147,7 +148,7 @@ def refit_cheaply(
 
 
 def _take_settings(copy: BasePlanner, planner: BasePlanner, max_people: int) -> None:
-    """Give the copy the loss and settings that the planner has come to, and fewer people."""
+    """Give the copy the planner's loss and settings (the recipe's choice if it is fitted) and fewer people."""
     affordable = max_people // check_count("cohort_size", planner.cohort_size, minimum=1)
     fitted = hasattr(planner, "model_")
     loss, config = (planner.loss_, planner.config_) if fitted else (planner.loss, planner.config)

@@ -1,4 +1,4 @@
-"""Where people stand before a plan: one row each, in columns of fixed names, from a table, arrays and a history."""
+"""Where people stand before a plan, one row for each person in fixed columns, from a table, arrays and a history."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -14,30 +14,30 @@ from armwise.errors import InvalidInputError
 from armwise.planner.frames import LABELS, as_frame, as_series, as_text_ids, check_same_labels, is_path
 from armwise.planner.people_history import PeopleHistory, read_history
 
-# Arrays given beside a table travel in it under names that no column of a programme has.
+# Arrays given with a table become columns of it, under names that no programme uses.
 PREFIX = "armwise:"
 WHOLE = ("state", "since_observed", "observed", "calls", "since_call")
 WORDS = ("group", "exclusion")
-# What only a history tells; nothing of people without weeks.
+# Only a history gives these columns; they are 0 for people without weeks.
 FROM_WEEKS = {"own_weeks": "observed", "engaged_weeks": "engaged", "streak": "streak", "answered": "answered"}
-# The number of a person's row in the whole table, while parts of the table travel.
+# The number of a person's row in the whole table; a part of the table needs it.
 ROW = PREFIX + "row"
-# The ids of people who have none.
+# The column of row numbers, used as ids if the table has no ids.
 NUMBERED = PREFIX + "number"
-# Rows of a Parquet file in memory at a time.
+# Rows in memory at a time.
 ROWS_AT_A_TIME = 2**16
 MOST_PIECES = 1000
 
 
 @dataclass(frozen=True, eq=False)
 class Roster:
-    """People to plan for: a table in memory or a Parquet file, and which of its columns means what.
+    """People to plan for: a table in memory or a Parquet file, and the meaning of its columns.
 
     Attributes:
         source: the table, or the file.
-        columns: for "id" and those of ``WHOLE`` and ``WORDS`` that are known, the column that holds it.
+        columns: the column that holds "id", and the columns for those of ``WHOLE`` and ``WORDS`` that are known.
         num_states: how many states there are.
-        history: their weeks; none if nothing is known of them but the columns.
+        history: people's weeks; None if only the columns are known.
     """
 
     source: pl.DataFrame | Path
@@ -47,14 +47,14 @@ class Roster:
 
     @classmethod
     def make(cls, table: Any, id_column: str, num_states: int, history: Any = None, **given: Any) -> "Roster":
-        """From what a caller gave.
+        """Make a roster from the arguments of ``OutreachPlanner.plan``.
 
         Args:
             table: the people, a table or the path of a Parquet file.
-            id_column: the column of ids, where there is one.
+            id_column: the column of ids, if there is one.
             num_states: how many states there are.
-            history: a long table, or ``Trajectories`` in the order of rows; or none.
-            given: for each column of the roster its name or, beside a table, its values.
+            history: a long table, or ``Trajectories`` in the order of rows; or None.
+            given: for each column of the roster, its name or (with a table in memory) its values.
         """
         given = {name: value for name, value in given.items() if value is not None}
         if is_path(table):
@@ -81,7 +81,7 @@ class Roster:
             columns["id"] = NUMBERED
             frame = frame.with_columns(pl.Series(NUMBERED, np.arange(frame.height)))
         _check_columns(columns, frame.columns, "The table")
-        # Slices of a table that was put together row by row are slow: 300,000 rows took 117 s, in one piece 0.8 s.
+        # Slices of a table that was built row by row are slow: 300,000 rows took 117 s, and 0.8 s in one piece.
         whole = frame.rechunk() if frame.n_chunks() > MOST_PIECES else frame
         return cls(whole, columns, num_states)
 
@@ -94,18 +94,18 @@ class Roster:
         return cls(path, columns, num_states)
 
     def all_ids(self) -> pl.Series:
-        """Everyone's ids as text, in the order of rows; of people without ids, the numbers of their rows."""
+        """Everyone's ids as text, in the order of rows. Without ids, the row numbers."""
         if isinstance(self.source, Path):
             return as_text_ids(_collect(_scan(self.source).select(self.columns["id"]), self.source).to_series())
         return as_text_ids(self.source[self.columns["id"]])
 
     def _named(self) -> pl.Series | None:
-        """The ids, to name people in messages; none for a file, which is not read whole."""
+        """The ids, to name people in messages; None without ids, and for a file, which is not read whole."""
         has_none = isinstance(self.source, Path) or self.columns["id"] == NUMBERED
         return None if has_none else self.all_ids()
 
     def planned_step(self, given: Any) -> int | str:
-        """Which step is planned: what was said, or the one after the history; 0 if there is none."""
+        """The planned step: the one given, else the step after the history, else 0."""
         if given is None:
             return 0 if self.history is None else self.history.next_step
         if not isinstance(given, str):
@@ -128,7 +128,7 @@ class Roster:
         return int(_scan(self.source).select(pl.len()).collect().item())
 
     def batches(self, features: Iterable[str], size: int | None = None) -> Iterator[pl.DataFrame]:
-        """The table a part at a time; the size of a part changes nothing but memory and time.
+        """The table, a part at a time. The size of a part changes only memory and time.
 
         Args:
             features: the columns needed besides those of the roster.
@@ -146,23 +146,23 @@ class Roster:
             yield _collect(scan.slice(start, rows), self.source).with_row_index(ROW, offset=start)
 
     def find(self, identity: str) -> pl.DataFrame:
-        """The rows of one person, none if there is no such person."""
+        """The rows of one person; no row if there is no such person."""
         mine = pl.col(self.columns["id"]).cast(pl.String) == identity
         if isinstance(self.source, pl.DataFrame):
             return self.source.with_row_index(ROW).filter(mine)
         return _collect(_scan(self.source).with_row_index(ROW).filter(mine), self.source)
 
     def all_weeks(self) -> Trajectories | None:
-        """Everyone's weeks, in the order of rows; none if there is no history."""
+        """Everyone's weeks, in the order of rows; None if there is no history."""
         ids = self.all_ids()
         return None if self.history is None else self.history.take(self.history.find(ids, np.arange(len(ids))))
 
     def weeks(self, roster: pl.DataFrame) -> Trajectories | None:
-        """The weeks of people in a roster; none if there is no history."""
+        """The weeks of people in a roster; None if there is no history."""
         return None if self.history is None else self.history.take(roster["row"].to_numpy())
 
     def refuse_strangers(self) -> None:
-        """Refuse a history with rows of which none belongs to anyone here; ids may be written in another way."""
+        """Refuse a history whose ids match nobody here; call it only in this case. Ids may be written differently."""
         if self.history is None or self.history.ids is None or not len(self.history):
             return
         raise InvalidInputError(
@@ -173,9 +173,9 @@ class Roster:
     def standing(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Where the people of a part of the table stand: id, ``WHOLE``, ``WORDS`` and ``FROM_WEEKS``, checked.
 
-        A column that was given overrides what the history says. The state is null if none was ever observed. Without
-        a column and a history, everyone was observed in the step before this one, or in some one step; was never
-        called; has no group; is not excluded. ``row`` is the person's in the history.
+        A column that was given overrides the history. The state is null if none was ever observed. Without a column
+        and a history, a person with a state was observed once, in the step before the planned one. She was never
+        called, has no group and is not excluded. ``row`` is her row in the history.
         """
         ids = as_text_ids(frame[self.columns["id"]]).alias("id")
         row = np.full(frame.height, -1) if self.history is None else self.history.find(ids, frame[ROW].to_numpy())
@@ -193,7 +193,7 @@ class Roster:
         )
 
     def _whole(self, frame: pl.DataFrame, name: str, stands: pl.DataFrame | None) -> pl.Series:
-        """A column of whole numbers; what is negative stands for never and becomes null."""
+        """A column of whole numbers. A negative number stands for never and becomes null."""
         if name not in self.columns and stands is not None:
             return stands[name]
         if name not in self.columns:
@@ -245,7 +245,7 @@ def _from_weeks(name: str, stands: pl.DataFrame | None, height: int) -> pl.Serie
 
 
 def _reasons(column: pl.Series) -> pl.Series:
-    """Why people are never called; a value that could mean either is refused rather than guessed."""
+    """Why people are never called. Numbers and empty texts are refused: their meaning would be a guess."""
     if column.dtype == pl.Boolean:
         return pl.select(pl.when(column).then(pl.lit("excluded"))).to_series()
     if column.dtype.is_numeric() and column.null_count() < len(column):

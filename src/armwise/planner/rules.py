@@ -16,19 +16,19 @@ NEVER_CALL, COOL_DOWN, MAX_CALLS, HISTORY = "never to be called", "called recent
 
 @dataclass(frozen=True)
 class CallRules:
-    """How many people are called in a step, who may be, and how they are chosen.
+    """How many people are called in a step, who may be called, and how they are chosen.
 
     Attributes:
-        budget: at most so many people; none if ``plan`` is told the budget.
-        group_budgets: at most so many of each group, together with the budget; none if empty. Given as a mapping, kept
-            as pairs in the order of names.
-        cool_down: a person called is left alone for so many steps after it.
-        max_calls: calls that a person gets at most; none for no limit.
-        min_observed: steps in which a person must have been observed.
-        step_name: what a step is called in explanations.
+        budget: the most people to call; None if ``plan`` gets the budget.
+        group_budgets: the most people to call in each group; the budget holds too. Empty for no such limits. Given as
+            a mapping, kept as pairs in the order of names.
+        cool_down: for how many steps after a call a person is left alone.
+        max_calls: the most calls that a person gets; None for no limit.
+        min_observed: in how many steps a person must have been observed.
+        step_name: the word for a step in explanations.
         choice: "best" calls the people with the highest expected indices. "lottery" draws lots between people whose
-            expected indices hardly differ, by how unsure they are; whoever is clearly ahead is called.
-        lottery_cost: lots may lower the expected sum of indices on the list by this share at most.
+            expected indices hardly differ; how uncertain an index is sets the chance. People clearly ahead are called.
+        lottery_cost: the largest share by which lots may lower the expected sum of indices on the list.
 
     Example:
         >>> CallRules(cool_down=2, max_calls=4, group_budgets={"north": 20}).group_budgets
@@ -39,7 +39,7 @@ class CallRules:
         armwise.errors.InvalidInputError: choice must be "lottery" or "best", not 'worst'.
     """
 
-    # Anything can be given; what cannot be right is refused below, by a message of its own.
+    # The constructor takes any value; values that cannot be right are refused below, each with its own message.
     budget: Any = None
     group_budgets: Any = ()
     cool_down: Any = 0
@@ -67,7 +67,7 @@ class CallRules:
             object.__setattr__(self, name, value)
 
     def with_budget(self, budget: Any) -> "CallRules":
-        """The same rules with the budget that ``plan`` was told; it is given in one place only."""
+        """The same rules with the budget that ``plan`` was given. Refuses two different budgets."""
         if budget is None and self.budget is None:
             raise InvalidInputError("budget must be a whole number, not None: say how many people can be called.")
         if budget is None:
@@ -81,14 +81,14 @@ class CallRules:
 
     @property
     def total(self) -> int:
-        """The budget, which must be known by now."""
+        """The budget. Rules without one are refused."""
         if self.budget is None:
             raise InvalidInputError("These rules have no budget yet. Give them one: rules.with_budget(42).")
         return int(self.budget)
 
 
 def refuse_misplaced(given: Mapping[str, Any]) -> None:
-    """Refuse what ``plan`` was given beside its own arguments; of a rule, say where it belongs."""
+    """Refuse keyword arguments that ``plan`` does not have. If one is a rule, the message says where it belongs."""
     names = {field.name for field in fields(CallRules)}
     rules = ", ".join(f"{name}={value!r:.60}" for name, value in given.items() if name in names)
     if rules:
@@ -114,9 +114,9 @@ def _group_budgets(groups: Any) -> tuple[tuple[str, int], ...]:
 
 
 def why_not(rules: CallRules) -> dict[str, pl.Expr]:
-    """For each rule, an expression over a roster that is true of the people it keeps from being called.
+    """For each rule, an expression over a roster that is true for people who must not be called by it.
 
-    The exclusions "finished" and "not enrolled yet" are rules of their own; every other one means never to be called.
+    The exclusions "finished" and "not enrolled yet" are separate rules. Every other exclusion means never to be called.
     """
     exclusion = pl.col("exclusion")
     absent = exclusion.is_in([FINISHED, NOT_ENROLLED])
@@ -132,7 +132,7 @@ def why_not(rules: CallRules) -> dict[str, pl.Expr]:
 
 
 def first_reason(rules: CallRules) -> pl.Expr:
-    """The first rule that keeps a person from being called, null for those who may be."""
+    """The first rule by which a person must not be called; null for people who may be called."""
     reason = pl.lit(None, dtype=pl.String)
     for name, applies in reversed(why_not(rules).items()):
         words = pl.format("{}: {}", pl.lit(name), pl.col("exclusion")) if name == NEVER_CALL else pl.lit(name)
@@ -141,7 +141,7 @@ def first_reason(rules: CallRules) -> pl.Expr:
 
 
 def check_groups(groups: pl.Series, rules: CallRules) -> None:
-    """Refuse people whose group has no budget while others' have."""
+    """Refuse people whose group has no budget if other groups have one."""
     if not rules.group_budgets:
         return
     unknown = groups.filter(groups.is_null() | ~groups.is_in([name for name, _ in rules.group_budgets]))

@@ -1,7 +1,7 @@
-"""What a call to each person is worth now: the state she is probably in, her index, and what calls in it gain.
+"""What a call to each person is worth now: her probable state, her index, and what calls in that state gain.
 
-Every person is scored in a block of one fixed shape, by operations that never mix rows. So neither neighbours, nor the
-order of rows, nor the size of a batch can change a digit.
+Every person is scored in a block of one fixed shape, by operations that never mix rows. So other people, the order of
+rows and the size of a batch cannot change a digit.
 """
 
 from collections.abc import Callable
@@ -21,9 +21,9 @@ from armwise.planner.call_gains import CallGains
 from armwise.rmab import Problem, whittle_indices
 from armwise.training.engine import cast
 
-# People scored at a time: enough to keep two cores busy, few enough to pad small tables cheaply.
+# People scored at a time: enough to keep two cores busy, and few enough to fill up small tables cheaply.
 BLOCK = 2**14
-# Beliefs further back than ten years of weeks have long settled.
+# A person's belief no longer changes after ten years of weeks.
 LONGEST_GAP = 520
 
 PerPerson = Float[Array, " people"]
@@ -36,13 +36,13 @@ class Scores:
     """What a call to each person is worth.
 
     Attributes:
-        index: the Whittle index, averaged over the states that the person may be in; who is called goes by it.
-        gain: how much reward (by default: weeks of engagement) one call now gains in the 12 steps after it, by what
-            past calls did to people in the states that the person may be in; NaN if there were too few to tell.
+        index: the Whittle index, averaged over the states that the person may be in; it decides who is called.
+        gain: how much reward (by default: weeks of engagement) one call now gains in the 12 steps after it, estimated
+            from past calls to people in the states that the person may be in; NaN if there were too few to tell.
         gain_error: the standard error of the gain.
         belief: how likely she is in each state, ``[people, states]``.
         chance: the probability that she is above the lowest state in the next step if left alone.
-        chance_called: the same if called.
+        chance_called: the same probability if called.
     """
 
     index: np.ndarray
@@ -54,10 +54,10 @@ class Scores:
 
 
 def in_blocks(function: Callable[..., tuple[Array, ...]], *columns: np.ndarray) -> list[np.ndarray]:
-    """The function of blocks of people, each filled up to ``BLOCK`` rows, put together again.
+    """Apply a function to blocks of people, each filled up to ``BLOCK`` rows, and join the results.
 
     Args:
-        function: of columns with ``BLOCK`` rows; its results are a tuple, people first.
+        function: takes columns with ``BLOCK`` rows; its results are a tuple of arrays, people first.
         columns: arrays, people first.
     """
     number, parts = len(columns[0]), []
@@ -68,7 +68,7 @@ def in_blocks(function: Callable[..., tuple[Array, ...]], *columns: np.ndarray) 
 
 
 def filled(rows: np.ndarray) -> np.ndarray:
-    """Rows filled up to a block: the last one again, which is as good as any other; zeros if there is none."""
+    """Rows filled up to a block with copies of the last row, or with zeros if there is no row."""
     mode: Any = "edge" if len(rows) else "constant"
     return np.pad(rows, [(0, BLOCK - len(rows))] + [(0, 0)] * (rows.ndim - 1), mode=mode)
 
@@ -83,11 +83,11 @@ def score(
     """Index, gain and chances of each person.
 
     Args:
-        chains: of each person, from here on.
+        chains: each person's chain from now on.
         problem: rewards, discount and, for people never observed, first states.
-        gains: of a call in each state.
-        states: last observed; −1 if never.
-        gaps: steps since then in which the person was not observed; 0 if she was in the step before this.
+        gains: what a call gains in each state.
+        states: the last observed state; −1 if never observed.
+        gaps: for how many steps since then the person was not observed; 0 if she was observed in the step before this.
     """
     problem, gaps = cast(problem, chains.dtype), np.minimum(gaps, LONGEST_GAP)
     mean, covariance = (jnp.asarray(part, dtype=chains.dtype) for part in (gains.gains, gains.covariance))
@@ -101,12 +101,12 @@ def score(
 
 
 def infer(model: Any, features: Features, weeks: Trajectories | None) -> tuple[Chains, PersonPosterior | None]:
-    """The chain of each person from here on; and the posterior that it is the mean of, unless it was corrected.
+    """Each person's chain from now on, and the posterior whose mean it is; None if a network gave the chain.
 
     Args:
-        model: of chains, corrected or not; or of features alone, to which weeks say nothing.
-        features: of each person.
-        weeks: of each person, row by row; none if nobody's are known.
+        model: a model of chains, corrected or not; or of features alone, which ignores weeks.
+        features: each person's features.
+        weeks: each person's weeks, row by row; None if nobody's weeks are known.
     """
     if isinstance(model, CorrectedChains) and not len(features.codes):
         return np.zeros((0, model.num_states, 2, model.num_states), _dtype(model.correction)), None
@@ -120,13 +120,13 @@ def infer(model: Any, features: Features, weeks: Trajectories | None) -> tuple[C
 
 
 def _posterior(model: ChainModel, features: Features, weeks: Trajectories | None) -> PersonPosterior:
-    # A model that was learned in single precision is used in that of this process.
+    # Use the model in the precision of this process, even if it was learned in single precision.
     exact: ChainModel = cast(model, jnp.zeros(()).dtype)
     return exact.prior(features) if weeks is None else exact.posterior(features, weeks)
 
 
 def predict(model: Any, features: Features) -> Chains:
-    """The predicted chains of people of whom no week is known, ``[people, states, actions, states]``."""
+    """The predicted chains of people without known weeks, ``[people, states, actions, states]``."""
     if isinstance(model, ChainModel | CorrectedChains):
         return infer(model, features, None)[0]
     dtype = _dtype(model)
@@ -139,7 +139,7 @@ def predict(model: Any, features: Features) -> Chains:
 
 
 def predict_indices(model: Any, problem: Problem, features: Features) -> np.ndarray:
-    """The predicted Whittle indices of people of whom no week is known, ``[people, states]``."""
+    """The predicted Whittle indices of people without known weeks, ``[people, states]``."""
     return index_chains(predict(model, features), problem)
 
 
@@ -186,9 +186,9 @@ def believe(
     states: Int[Array, " people"],
     gaps: Int[Array, " people"],
 ) -> PerState:
-    """How likely each state is now: the last one seen, moved on by the chain of those left alone for each step unseen.
+    """How likely each state is now: the last one seen, moved on by the chain without calls for each step unseen.
 
-    A person never observed is taken to be as people are when first seen.
+    A person never observed gets the probabilities of people when first seen.
     """
     seen = jax.nn.one_hot(states, passive.shape[1], dtype=passive.dtype)
     belief = jnp.where(states[:, None] >= 0, seen, initial[None])

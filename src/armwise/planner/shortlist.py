@@ -1,16 +1,17 @@
-"""Who is called, from a stream of people, remembering no more of them than could still be.
+"""Choose who is called from a stream of people, and remember only people who can still be called.
 
-Two ways to choose. "best" takes the highest expected indices; "lottery" draws lots between people whose expected
-indices hardly differ (``armwise.planner.lottery``). Either way it is known how often each person belongs on the list.
+There are two ways to choose. "best" takes the highest expected indices. "lottery" draws lots between people whose
+expected indices hardly differ (``armwise.planner.lottery``). Both ways report how often each person belongs on the
+list.
 
 Why taking the best first is optimal. Groups divide the people, so "at most b_g of group g, at most B in all" is a
 laminar matroid: of any two feasible sets, the smaller can be extended by someone of the larger. On a matroid the set
 of k best that greedy finds has, for every k, the largest sum of any k feasible people (Rado 1957), for any weights.
 
-Why nobody need be remembered. Let x be left out when only some people are known. Either b_g of her own group come
-before her, or B of the chosen do. New people can push some of these out, but only in favour of someone of the same
-group who comes before them, and so before x. Hence x stays out, and the best of everyone are the best among those
-chosen so far and those not yet seen.
+Why people who were left out can be forgotten. Let x be left out when only some people are known. Either b_g people of
+her own group come before her, or B of the chosen people do. New people can push some of these out. But each one is
+replaced by a person who comes before her, and so before x. Hence x stays out, and the best of everyone are the best
+among the people chosen so far and those not yet seen.
 """
 
 import hashlib
@@ -28,25 +29,26 @@ from armwise.programme.settings import LOTTERY
 ORDER = ["index", "tie", "id"]
 DESCENDING = [True, False, False]
 PROBABILITIES = ["call_probability", "lot_probability", "list_probability"]
-# Lots are drawn among the highest expected indices, of this many times as many people as are called.
+# Lots are drawn among the people with the highest expected indices: this many times as many as are called.
 REACH = 4
 DRAWS = "armwise:draws"
 FEWEST_TO_SORT = 2**15
-# No programme is larger, and so many times more than that is still a number that Polars knows.
+# No programme is larger, and ``REACH`` times this number still fits into Polars' integers.
 MOST_PEOPLE = 2**40
 
 
 class Selected(NamedTuple):
-    """Who is called, and with what probability everyone could have been.
+    """Who is called, and everyone's probability of a call.
 
     Attributes:
-        chosen: those called, the highest index first: the columns that were added, ``tie`` (the person's lot) and the
-            three probabilities.
+        chosen: the people called, the highest index first: the columns that were added, ``tie`` (the person's lot) and
+            the three probabilities.
         probabilities: id and three probabilities of everyone for whom one of them is not 0, the most probable first.
-            ``call_probability`` is how often she belongs on the list, by the posterior draws. ``lot_probability`` is
-            her chance where lots decide between people whose expected indices hardly differ. ``list_probability`` is
-            the chance that she had of being put on this list: the same by "lottery", 1 or 0 by "best".
-        num_draws: posterior draws that the probabilities are from.
+            ``call_probability`` is the share of posterior draws whose best list she is on. ``lot_probability`` is her
+            chance if lots decide between people whose expected indices hardly differ. ``list_probability`` is the
+            chance that she had of being put on this list: with "lottery" it is her ``lot_probability``, with "best" it
+            is 1 or 0.
+        num_draws: the number of posterior draws that the probabilities come from.
     """
 
     chosen: pl.DataFrame
@@ -59,8 +61,8 @@ class Selection:
 
     Args:
         rules: the budgets, and the way to choose.
-        seed: of all lots.
-        step: that is planned, its number or its words: lots differ from step to step.
+        seed: the seed of all lots.
+        step: the planned step, a number or text. Lots differ from step to step.
     """
 
     def __init__(self, rules: CallRules, seed: int, step: int | str = 0):
@@ -74,8 +76,8 @@ class Selection:
         """Consider more people.
 
         Args:
-            people: a frame with the columns id, index, group and whatever else is to be kept.
-            index_draws: the index of each person in each posterior draw; by default the index is taken to be known.
+            people: a frame with the columns id, index, group and any others to keep.
+            index_draws: the index of each person in each posterior draw; by default the index counts as certain.
         """
         draws = people["index"].to_numpy()[None] if index_draws is None else index_draws
         self._num_draws = len(draws)
@@ -87,7 +89,7 @@ class Selection:
         """Who is called among everyone added."""
         belonging = self._belonging()
         near = self._lots().join(belonging, on="id", how="left", maintain_order="left")
-        # A person whose index is high on average may be on no single draw's list.
+        # A person with a high average index may still be on no draw's list.
         near = near.with_columns(pl.col("call_probability").fill_null(0.0))
         if self._rules.choice == LOTTERY:
             codes, start = self._codes(near), random_number(self._seed, self._step, UNIT)
@@ -101,7 +103,7 @@ class Selection:
         return Selected(chosen, _everyone(near, belonging), self._num_draws)
 
     def _lots(self) -> pl.DataFrame:
-        """Those near the end of the list or above it, in the order of their lots, with their lot probabilities."""
+        """People above or near the end of the list, in the order of their lots, with their lot probabilities."""
         near = self._near.chosen.sort(["tie", "id"])
         draws = near[DRAWS].to_numpy().T.reshape(self._num_draws, near.height)
         index = near["index"].to_numpy().astype(np.float64)
@@ -110,7 +112,7 @@ class Selection:
         return near.drop(DRAWS).with_columns(pl.Series("lot_probability", found))
 
     def _belonging(self) -> pl.DataFrame:
-        """Id and call probability of the candidates, whatever the order they came in."""
+        """Id and call probability of the candidates. The order in which they came changes nothing."""
         people, _, index_draws = self._candidates.thin()
         order = people.select(pl.arg_sort_by("id")).to_series().to_numpy()
         people = people[order]
@@ -118,7 +120,7 @@ class Selection:
         return people.select("id", pl.Series("call_probability", found))
 
     def _codes(self, people: pl.DataFrame) -> Int[np.ndarray, " people"]:
-        """Each person's group as its place among the budgets; 0 without budgets of groups."""
+        """The position of each person's group among the group budgets; 0 without group budgets."""
         if not self._rules.group_budgets:
             return np.zeros(people.height, np.int64)
         codes = {name: code for code, (name, _) in enumerate(self._rules.group_budgets)}
@@ -126,7 +128,7 @@ class Selection:
 
 
 def _everyone(near: pl.DataFrame, belonging: pl.DataFrame) -> pl.DataFrame:
-    """Everyone with a probability, also those on some draw's list whose expected index is not among the highest."""
+    """Everyone with a probability, including people on some draw's list whose expected index is not near the top."""
     named = near.select("id", *PROBABILITIES)
     others = belonging.join(named, on="id", how="anti").with_columns(lot_probability=0.0, list_probability=0.0)
     everyone = pl.concat([named, others.select(named.columns)])
@@ -139,8 +141,8 @@ class Shortlist:
 
     Args:
         rules: the budgets.
-        seed: of the lots between equal indices.
-        step: that is planned.
+        seed: the seed of the lots between equal indices.
+        step: the planned step.
         times: remember as many people as if all budgets were so many times as large.
     """
 
@@ -151,11 +153,11 @@ class Shortlist:
         self._lowest = -float("inf")
 
     def add(self, people: pl.DataFrame) -> None:
-        """Consider more people: a frame with the columns id, index, group and whatever else is to be kept."""
+        """Consider more people: a frame with the columns id, index, group and any others to keep."""
         hopeful = self._hopeful(people)
         ties = pl.Series("tie", tie_breaks(hopeful["id"].to_list(), self._seed, self._step), dtype=pl.UInt64)
         self._rivals.append(hopeful.with_columns(ties))
-        # Sorting again for every few people would take most of the time.
+        # Sorting again after every few people would take most of the time.
         if sum(each.height for each in self._rivals[1:]) > max(FEWEST_TO_SORT, self._rivals[0].height // 2):
             self._sort()
 
@@ -172,13 +174,13 @@ class Shortlist:
         self._rivals = [chosen]
 
     def first(self, people: pl.DataFrame, times: int = 1) -> pl.DataFrame:
-        """The best of people who have their lots, within so many times the budgets, in order."""
+        """The best people, in order, within ``times`` the budgets. They must have their lots."""
         in_order = people.sort(ORDER, descending=DESCENDING)
         within_group = pl.int_range(pl.len()).over("group") < self._places(times)
         return in_order.filter(within_group).head(self._total * times)
 
     def _hopeful(self, people: pl.DataFrame) -> pl.DataFrame:
-        """Those who could still be chosen, ties included: cheap, so that few need a lot drawn."""
+        """The people who could still be chosen, ties included. This check is cheap, and only they need a lot."""
         people = people.filter(pl.col("index") >= self._lowest)
         return people.filter(pl.col("index").rank("min", descending=True).over("group") <= self._places(self._times))
 
@@ -191,15 +193,14 @@ class Shortlist:
 
 
 def tie_breaks(ids: Iterable[str], seed: int, step: int | str = 0) -> UInt64[np.ndarray, " people"]:
-    """A number for each id: BLAKE2b, keyed by the seed and salted by the planned step.
+    """A random number for each id: BLAKE2b, keyed by the seed and salted by the planned step.
 
-    Only people who may reach the list need one, so that a plain loop (about a microsecond each) is enough even for
-    millions.
+    A plain loop takes about a microsecond for each id. That is fast enough even for millions of people.
 
     Args:
-        ids: of the people.
-        seed: of the planner.
-        step: that is planned: its number, or its words as in the manifest.
+        ids: people's ids.
+        seed: the planner's seed.
+        step: the planned step: its number, or its text as in the manifest.
 
     Example:
         >>> tie_breaks(["000085", "000193"], seed=0, step=12).tolist()
@@ -209,7 +210,7 @@ def tie_breaks(ids: Iterable[str], seed: int, step: int | str = 0) -> UInt64[np.
 
 
 def random_number(seed: int, step: int | str, below: int) -> int:
-    """One random number of a plan, a whole one from 0 on and below ``below``: where its lots start."""
+    """The random number of a plan at which its lots start: a whole number from 0 to ``below`` − 1."""
     return int(_hash([""], seed, step, b"start")[0]) * below >> 64
 
 
