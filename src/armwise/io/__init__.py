@@ -1,1 +1,1 @@
-"""Files: read once and whole, written whole or not at all, and nothing in them that a spreadsheet would run."""
+"""Read a file whole, write a file whole or not at all, and make text safe for spreadsheets."""

@@ -1,4 +1,4 @@
-"""Reading a file once, whole, and without waiting for what never comes."""
+"""Read an ordinary file once and whole. A pipe or a device is refused, because reading it may never end."""
 
 import errno
 import os
@@ -10,13 +10,13 @@ def read_file(path: str | os.PathLike[str], most: int = sys.maxsize - 1) -> byte
     """The content of an ordinary file.
 
     Args:
-        path: of the file.
-        most: a file of more bytes is refused before it is read.
+        path: the path of the file.
+        most: a file with more bytes than this is refused before it is read.
 
     Raises:
         OSError: if it cannot be read. A pipe or a device is refused too: reading one may never end.
     """
-    # Opening a pipe waits for someone to write into it, unless told not to; Windows knows no such pipes.
+    # Without O_NONBLOCK, opening a pipe waits until someone writes into it. Windows has no such pipes.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         mode = os.fstat(handle).st_mode

@@ -1,4 +1,4 @@
-"""Text that a spreadsheet will not run and that steers no terminal; a table as an Excel workbook."""
+"""Make text safe for spreadsheets and terminals, and write a table as an Excel workbook."""
 
 import io
 from datetime import datetime
@@ -10,11 +10,11 @@ import xlsxwriter
 from armwise.errors import InvalidInputError
 from armwise.text import HIDDEN, visible
 
-# What spreadsheets take for the beginning of a formula; some skip tabs and line ends before one, and some, in East
-# Asian settings, read the wide forms as the usual ones.
+# Spreadsheets read text with these beginnings as a formula. Some skip tabs and line ends before a formula. Some, with
+# East Asian settings, read the wide forms of the signs as the usual ones.
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 MOST_ROWS, LONGEST_CELL = 1_048_575, 32_767
-# A workbook carries the date of its making; a fixed one keeps the bytes the same.
+# A workbook holds the date when it was made; a fixed date keeps the bytes the same.
 CREATED = datetime(2000, 1, 1)
 WIDEST = 60
 
@@ -22,7 +22,7 @@ WIDEST = 60
 def spreadsheet_safe(table: pl.DataFrame) -> pl.DataFrame:
     """The table with an apostrophe before every text that a spreadsheet would run as a formula.
 
-    Only text columns change: a negative number stays a number. The names of the columns are treated alike.
+    Only text columns and the names of columns change. A negative number stays a number.
 
     Example:
         >>> spreadsheet_safe(pl.DataFrame({"note": ["=1+1", "fine"], "gain": [-1.5, 2.0]})).rows()
@@ -37,9 +37,9 @@ def spreadsheet_safe(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def without_hidden(table: pl.DataFrame) -> pl.DataFrame:
-    """The table with every hidden character of a text as an escape that can be seen."""
+    """The table with every hidden character in its texts replaced by a visible escape."""
     names = [name for name in table.columns if table.schema[name] == pl.String]
-    # Almost always there is nothing to do; then no text is touched.
+    # Almost always there is nothing to replace; then skip the slow loop over texts.
     odd = [name for name in names if any(HIDDEN.search(text) for text in table[name].drop_nulls().unique().to_list())]
     return table.with_columns(pl.col(name).map_elements(visible, return_dtype=pl.String) for name in odd)
 
@@ -54,7 +54,7 @@ def _starts_formula(column: str) -> pl.Expr:
 
 
 def to_workbook(table: pl.DataFrame, digits: int) -> bytes:
-    """The table as an .xlsx file of one sheet; text is never a formula, numbers are rounded to so many decimals."""
+    """The table as an .xlsx file of one sheet. Text is never a formula; numbers are rounded to ``digits`` decimals."""
     _check_size(table)
     stream = io.BytesIO()
     book = xlsxwriter.Workbook(stream, {"in_memory": True})
@@ -65,7 +65,7 @@ def to_workbook(table: pl.DataFrame, digits: int) -> bytes:
         sheet.write_string(0, place, column.name, bold)
         _write_column(sheet, place, column, text, digits)
     sheet.freeze_panes(1, 0)
-    # Excel marks numbers kept as text as mistakes; here they are meant.
+    # Excel marks numbers stored as text as mistakes; here they are intended.
     sheet.ignore_errors({"number_stored_as_text": f"A1:XFD{MOST_ROWS + 1}"})
     book.close()
     return stream.getvalue()

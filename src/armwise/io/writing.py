@@ -1,9 +1,9 @@
-"""Writing results whole or not at all.
+"""Write results whole or not at all.
 
-A result is first written beside its place, then renamed. A process that is killed in between leaves the temporary file;
-the next one that writes into the same folder removes it. How it knows that the file is armwise's and that nobody needs
-it any more: the name ends in ``armwise-tmp`` and the machine's name, the file belongs to the same user, and its writer
-would hold a lock on it, which the system releases when a process ends, however it ends.
+A result is first written to a temporary file in the target's folder, and then renamed. A process that is killed in
+between leaves the temporary file; the next process that writes into the same folder removes it. It removes a file only
+if the name ends in the machine's name and ``armwise-tmp``, the file belongs to the same user, and no process holds a
+lock on it. A writer holds such a lock, and the system releases it when the process ends for any reason.
 """
 
 import errno
@@ -19,7 +19,7 @@ from pathlib import Path
 
 from armwise.errors import OutputError
 
-# Windows has no such locks; there, nothing is ever taken for abandoned.
+# Windows has no such locks, so temporary files are never removed there as abandoned.
 CAN_LOCK = os.name != "nt"
 if CAN_LOCK:
     import fcntl
@@ -31,8 +31,9 @@ def write_file(path: str | os.PathLike[str], content: bytes | str) -> None:
     """Write a file so that a reader sees the old content or all of the new, even after a power failure.
 
     Args:
-        path: replaced if it exists; its folder must exist. Of a symbolic link, the file it leads to is replaced.
-        content: text is written as UTF-8.
+        path: a file that exists there is replaced; the folder must exist. A symbolic link stays, and the file that it
+            leads to is replaced.
+        content: bytes, or text that is written as UTF-8.
     """
     try:
         target = _ordinary(path)
@@ -47,14 +48,14 @@ def write_file(path: str | os.PathLike[str], content: bytes | str) -> None:
 
 
 def write_folder(path: str | os.PathLike[str], contents: Mapping[str, bytes | str]) -> None:
-    """Write a new folder of files; it appears complete or not at all.
+    """Write a new folder of files. It appears complete or not at all.
 
     Args:
-        path: must not exist; the folder above it must.
-        contents: file names (no folders) and what each holds.
+        path: the new folder. It must not exist yet; the folder above it must exist.
+        contents: the content of each file by its name; names without folders.
     """
     target = Path(path)
-    # rename() would replace an empty folder, under the feet of a shell that stands in it.
+    # rename() would replace an empty folder, even if it is the current folder of a shell.
     if os.path.lexists(target):
         raise OutputError(f"{target} exists already, and nothing was written. Give the name of a new folder.")
     try:
@@ -71,7 +72,7 @@ def write_folder(path: str | os.PathLike[str], contents: Mapping[str, bytes | st
 
 
 def make_folder(path: str | os.PathLike[str]) -> None:
-    """Make a folder unless it is there; the folder above it must be."""
+    """Make a folder unless it exists; the folder above it must exist."""
     try:
         Path(path).mkdir(exist_ok=True)
     except OSError as error:
@@ -79,7 +80,7 @@ def make_folder(path: str | os.PathLike[str]) -> None:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse a path that ``write_file`` could not write to, before long work is done for it; nothing is left there."""
+    """Refuse a path that ``write_file`` could not write to, before any long work. It leaves no file there."""
     try:
         with _temporary_file(_ordinary(path)):
             pass
@@ -88,7 +89,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def _ordinary(path: str | os.PathLike[str]) -> Path:
-    """Where a file is to be written: links are followed; a folder, a pipe or a device is not replaced."""
+    """The path to write to, with links followed. A folder, a pipe or a device is refused."""
     target = Path(os.path.realpath(path))
     try:
         mode = os.stat(target).st_mode
@@ -102,10 +103,10 @@ def _ordinary(path: str | os.PathLike[str]) -> Path:
 
 
 def _name_parts(name: str) -> tuple[str, str]:
-    """How temporary names begin and end.
+    """The beginning and the end of temporary names.
 
-    A folder may be shared by machines, and locks need not reach from one to another: so the machine is named. Both
-    parts are cut, because a file's name is limited.
+    Several machines may share a folder, and a lock of one machine may not hold on another. So the name holds the
+    machine's name. Both parts are cut, because the length of a file's name is limited.
     """
     machine = re.sub(r"[^A-Za-z0-9-]", "-", platform.node())[:40]
     return f".{name[:30]}.", f".{machine}.armwise-tmp"
@@ -113,7 +114,7 @@ def _name_parts(name: str) -> tuple[str, str]:
 
 @contextmanager
 def _temporary_file(target: Path) -> Iterator[tuple[int, Path]]:
-    """A new file beside the target, open and locked; it is gone afterwards unless it was renamed."""
+    """A new file in the target's folder, open and locked. It is removed afterwards unless it was renamed."""
     start, end = _name_parts(target.name)
     handle, temporary = _make_locked(lambda: tempfile.mkstemp(dir=target.parent, prefix=start, suffix=end))
     try:
@@ -126,7 +127,7 @@ def _temporary_file(target: Path) -> Iterator[tuple[int, Path]]:
 
 @contextmanager
 def _temporary_folder(parent: Path, name: str) -> Iterator[Path]:
-    """A new folder, locked; it is gone afterwards unless it was renamed."""
+    """A new folder, locked. It is removed afterwards unless it was renamed."""
     start, end = _name_parts(name)
 
     def make() -> tuple[int, str]:
@@ -143,7 +144,7 @@ def _temporary_folder(parent: Path, name: str) -> Iterator[Path]:
 
 
 def _make_locked(make: Callable[[], tuple[int, str]]) -> tuple[int, Path]:
-    """Make something new until it is locked and still there: another process may have found it before the lock."""
+    """Make a file or folder, and lock it. Try again if another process found it before the lock and removed it."""
     for _ in range(_ATTEMPTS):
         handle, path = make()
         if _lock(handle) and (handle < 0 or os.fstat(handle).st_nlink):
@@ -153,7 +154,7 @@ def _make_locked(make: Callable[[], tuple[int, str]]) -> tuple[int, Path]:
 
 
 def _lock(handle: int) -> bool:
-    """Whether nobody else holds the lock. A file system without locks has none that could be held."""
+    """Take the lock, and say whether nobody else holds it. On a file system without locks, nobody does."""
     if CAN_LOCK:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -165,7 +166,7 @@ def _lock(handle: int) -> bool:
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Remove what killed processes of this user and machine have left in a folder."""
+    """Remove temporary files and folders that killed processes of this user and machine have left in a folder."""
     if not CAN_LOCK:
         return
     end = _name_parts("")[1]
@@ -191,7 +192,7 @@ def _remove_unless_locked(path: Path) -> None:
 
 
 def _fill(handle: int, content: bytes | str) -> None:
-    # Windows renames no open file; elsewhere the lock must last until the rename.
+    # Windows cannot rename an open file; elsewhere the lock must last until the rename.
     with os.fdopen(handle, "wb", closefd=os.name == "nt") as stream:
         stream.write(content.encode() if isinstance(content, str) else content)
         stream.flush()
@@ -199,7 +200,7 @@ def _fill(handle: int, content: bytes | str) -> None:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make a rename survive a power failure; Windows cannot open folders and needs no such call."""
+    """Make a rename survive a power failure. Windows cannot open folders and does not need this."""
     if os.name == "nt":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -210,7 +211,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _mask() -> int:
-    """The rights that new files are not to have; mkstemp gives none to others, whatever the user has set."""
+    """The user's umask: the rights that new files must not have. mkstemp would give others no rights at all."""
     mask = os.umask(0)
     os.umask(mask)
     return mask
