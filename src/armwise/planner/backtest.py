@@ -2,9 +2,9 @@
 
 People are divided in two halves. For several past steps t, a planner learns from one half, from the steps up to t only.
 From step t on it lists whom to call in the other half, from what was known of them at the time. Its lists are judged by
-what calls did (``evaluation.effects``) from the first t on. This is an effect for each state, estimated from the half
-that the planner did not learn from, and a slope along the planner's own order. So a planner gets credit for a choice
-within a state only if people whom it ranks high did gain more from calls than others in the same state.
+what calls did (``evaluation.effects``) from the first t on: an effect for each state, estimated from the half that the
+planner did not learn from, and a slope along the planner's own order. So a planner gets credit for its order within a
+state only if people whom it ranks high did gain more from calls than others in the same state.
 """
 
 import math

@@ -47,7 +47,7 @@ class PeopleHistory:
 
     @classmethod
     def from_weeks(cls, weeks: pl.DataFrame, num_states: int | None = None) -> "PeopleHistory":
-        """Make it from a table with one row for each person and step observed.
+        """Make a history from a table with one row for each person and step observed.
 
         Args:
             weeks: the columns id (text), step, state and action; other columns are ignored. It may have no rows.
@@ -85,7 +85,7 @@ class PeopleHistory:
     def from_trajectories(
         cls, history: Trajectories, num_states: int | None = None, ids: pl.Series | None = None
     ) -> "PeopleHistory":
-        """Make it from arrays whose row i is the person of row i of another table. Its ids are only for messages."""
+        """Make a history from arrays whose row i is the person of row i of a table. Ids are only for messages."""
         _check_length(history.num_steps, None)
         observed = np.asarray(history.observed)
         states = np.where(observed, np.asarray(history.states), 0)
@@ -185,7 +185,7 @@ def _check_length(num_steps: int, ids: pl.Series | None) -> None:
 
 
 def _check_states(states: np.ndarray, num_states: int | None, place: Callable[[int], str]) -> int:
-    """How many states there are. States that are too high, and gaps between states, are refused."""
+    """How many states there are. States that are too high are refused; so are gaps, unless ``num_states`` is given."""
     largest = int(states.max(initial=0))
     number = max(2, largest + 1) if num_states is None else num_states
     if number > MOST_STATES:

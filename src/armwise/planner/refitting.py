@@ -71,7 +71,7 @@ def _check_losses(losses: Any) -> dict[str, Loss | None]:
 
 
 def fit_in_the_past(planner: BasePlanner, examples: Examples, loss: Loss | None, shared: Shared | None = None) -> Fit:
-    """The function that fits a copy of a planner to some people's early steps, and predicts other people.
+    """Make the ``Fit`` of a planner: it fits a copy to some people's early steps, and predicts other people.
 
     Args:
         planner: gives the parameters.

@@ -23,7 +23,7 @@ from armwise.training.engine import cast
 
 # People scored at a time: enough to keep two cores busy, and few enough to fill up small tables cheaply.
 BLOCK = 2**14
-# A person's belief no longer changes after ten years of weeks.
+# After ten years of weeks without an observation, the probabilities of the states have settled.
 LONGEST_GAP = 520
 
 PerPerson = Float[Array, " people"]
