@@ -66,7 +66,7 @@ def read_examples(people: Any, history: Any, ids: Any, id_column: Any, num_state
 
 
 def fit_encoder(frame: pl.DataFrame, categorical: Any, numeric: Any, num_bins: Any) -> Encoder:
-    """The encoder of people's features, of which there may be none."""
+    """The encoder of people's features. There may be no features."""
     words, numbers = feature_columns(frame, categorical, numeric)
     return Encoder.fit(frame, words, numbers, num_bins)
 

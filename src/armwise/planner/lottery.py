@@ -168,7 +168,7 @@ def lot_probabilities(
     budget: int,
     cost: float,
 ) -> Probabilities:
-    """The probability of a call for each person, with lots between close indices as far as the cost allows.
+    """The probability of a call for each person. Lots decide between close indices, within the given cost.
 
     Args:
         index: each person's expected index.
