@@ -253,5 +253,5 @@ class Findings:
 
 
 def shorten(value: str) -> str:
-    """The beginning of a long value. A missing quotation mark can put the rest of the file into one cell."""
+    """The beginning of a long value: a missing quotation mark can put the rest of the file into one cell."""
     return value if len(value) <= LONGEST_VALUE else value[:LONGEST_VALUE] + "…"

@@ -12,7 +12,7 @@ LOOK_ALIKES = str.maketrans("авекмнорстухіјѕԁһӏαβεζηικ�
 
 
 def normalise_ids(table: Table, findings: Findings) -> Table:
-    """The table with its ids in Unicode's composed form (NFC), so that ids of all tables compare; changes are noted."""
+    """The table with its ids in Unicode's composed form (NFC), so that tables can be compared. Changes are noted."""
     ids = table[table.id_column]
     composed = _change_letters(ids, lambda text: unicodedata.normalize("NFC", text))
     changed = (ids != composed).fill_null(False)

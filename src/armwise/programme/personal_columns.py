@@ -9,7 +9,7 @@ from armwise.errors import InvalidInputError
 
 # With at least this many people, a column is personal if more than this share of them have a value nobody else has.
 MANY_PEOPLE, SHARE_ALONE = 50, 0.5
-# With fewer people, small groups look alike (12 people from 10 villages), so all of them must have their own value.
+# With fewer people, small groups look the same (12 people from 10 villages), so every person must have her own value.
 FEW_PEOPLE = 10
 # A whole number of eight digits or more is probably a telephone number, an identity number or a date of birth.
 LONG_NUMBER = 10**7

@@ -98,7 +98,7 @@ def rows_of_attempts(
 ) -> tuple[pl.DataFrame, int]:
     """The attempts in the time in which the person took part, with their ``step``; and how many others there are."""
     rows = engagement.rows.with_columns(step=calendar.steps(engagement.rows["when"]))
-    if time.plan is not None:  # otherwise such rows all lie in the future, and are already refused
+    if time.plan is not None:  # otherwise only rows in the future are later, and they are already refused
         _note_later(engagement, calendar, time, findings)
     early, unfinished = rows["step"] < 0, (rows["step"] == calendar.num_steps) & (rows["when"] < calendar.plan)
     before = _before_enrolment(rows, calendar, people) & (rows["step"] >= 0)
