@@ -41,7 +41,7 @@ class Sheet(NamedTuple):
 
 
 class CallsSection(NamedTuple):
-    """What the section says.
+    """The contents of the section "Whom to call, and why".
 
     Attributes:
         warning: a warning about the list if past calls are not shown to help; otherwise none.

@@ -1,4 +1,4 @@
-"""Charts as inline SVG, 400 units wide: about the width of a phone's screen, and a little larger on a desktop.
+"""Charts as inline SVG, 400 units wide. A phone shows them at about this size, and a desktop a little larger.
 
 Colours and fonts come from the page's style sheet by class, so that they adapt to a dark screen. Series differ in shape
 as well as in colour. Labels are above their rows, where a long label has room.

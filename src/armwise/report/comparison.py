@@ -91,7 +91,7 @@ class Sentence(NamedTuple):
 
 
 class BetterSection(NamedTuple):
-    """What the section says.
+    """The contents of the section "Is this better than simpler ways?".
 
     Attributes:
         is_outdated: whether the evaluation used other files than the list.

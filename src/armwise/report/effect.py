@@ -19,7 +19,7 @@ A_GUESS = "this list is a guess about whom a call might help."
 
 
 class EffectSection(NamedTuple):
-    """The contents of the section.
+    """The contents of the section "Did past calls help?".
 
     Attributes:
         verdict: the answer in a sentence.

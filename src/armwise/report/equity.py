@@ -16,7 +16,7 @@ from armwise.weekly.shares import Share, wilson
 
 
 class Group(NamedTuple):
-    """One group.
+    """A group of people: its size, its need and its calls.
 
     Attributes:
         name: the value that its people share.

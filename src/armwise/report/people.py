@@ -20,7 +20,7 @@ class GroupingShown(NamedTuple):
 
 
 class EquitySection(NamedTuple):
-    """What the section says.
+    """The contents of the section "Who gets the calls".
 
     Attributes:
         groupings: the groupings with at least one group that is large enough to be shown.

@@ -15,7 +15,7 @@ TOO_FEW = "There are too few past calls to tell what this list will bring."
 
 
 class ForecastSection(NamedTuple):
-    """What the section says.
+    """The contents of the section "What the calls are expected to bring".
 
     Attributes:
         is_computed: whether there was an evaluation from which to estimate the gain.

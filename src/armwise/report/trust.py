@@ -22,7 +22,7 @@ class Agreement(NamedTuple):
 
 
 class ChecksSection(NamedTuple):
-    """What the section says.
+    """The contents of the section "Did predictions come true?".
 
     Attributes:
         is_outdated: whether the evaluation used other files than the list.
@@ -61,7 +61,7 @@ def checks_section(facts: Facts) -> ChecksSection | None:
 
 
 def say_predictions(predictions: Sequence[PredictionQuality], step: str) -> str:
-    """Whether the predictions are better than two that need no features: everyone's average, and a person's own past.
+    """Whether the predictions are better than two without features: all people's average, and a person's own past.
 
     Args:
         predictions: the predictions, those of armwise first.
@@ -126,7 +126,7 @@ class FileWarning(NamedTuple):
 
 
 class DataSection(NamedTuple):
-    """What the section says.
+    """The contents of the section "How good the data are".
 
     Attributes:
         outages: the steps that count as outages; empty if there are none.
