@@ -1,4 +1,4 @@
-"""The whole weekly job on a simulated programme, from raw files to the report. Nobody in it is real."""
+"""Run the whole weekly job on a simulated programme, from raw files to the report. Nobody in it is real."""
 
 import os
 from collections.abc import Callable
@@ -22,7 +22,7 @@ NUM_PEOPLE, CALLS_PER_GROUP, NUM_STEPS = 1000, 14, 6
 
 
 class Demo(NamedTuple):
-    """What the demonstration leaves: its files, all in one folder, and the evaluation."""
+    """The results of the demonstration: its files, all in one folder, and the evaluation."""
 
     programme: Path
     call_list: Path
@@ -40,9 +40,9 @@ def run_demo(
     """Simulate a programme's files, then check, fit, evaluate, plan and report, as a data team would.
 
     Args:
-        folder: new, or that of an earlier demonstration, whose results are then replaced.
-        say: is told what happens, step by step.
-        num_people: in the programme.
+        folder: a new folder, or the folder of an earlier demonstration, whose results are then replaced.
+        say: called with a line of text for each step.
+        num_people: people in the programme.
         progress: whether to show bars on stderr; None shows them on a terminal.
     """
     target = Path(folder)
@@ -75,7 +75,7 @@ def _counter(say: Callable[[str], None]) -> Callable[[str], None]:
 
 
 def _simulate_files(folder: Path, num_people: int) -> Path:
-    """The programme's files in a new folder; or as they are, if an earlier demonstration left the same there."""
+    """Write the programme's files into a new folder. The same files of an earlier demonstration stay as they are."""
     contents = sample_programme(num_people=num_people, calls_per_group=CALLS_PER_GROUP).contents
     if not os.path.lexists(folder):
         write_folder(folder, contents)

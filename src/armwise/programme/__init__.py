@@ -1,4 +1,4 @@
-"""A programme's own files -> checked tables, or a list of everything that is wrong with them."""
+"""Read a programme's own files and check them. The result is clean tables, or a list of everything that is wrong."""
 
 from armwise.programme.findings import Finding, Report
 from armwise.programme.loading import check_programme, examine_programme, load_programme

@@ -1,4 +1,4 @@
-"""Columns of numbers: with a decimal point or comma as the table says, and never with a mark between thousands."""
+"""Convert columns of text to numbers, seconds, states, flags and steps. A cell that cannot be read is noted."""
 
 import json
 import unicodedata
@@ -12,16 +12,16 @@ from armwise.programme.findings import Findings, Table
 from armwise.programme.settings import Source, Time
 
 ARABIC_DECIMAL = "\u066b"
-# A point or a comma in such a number may be either mark, so it is asked about, not guessed.
+# In such a number, a point or comma may mark decimals or thousands. It is not guessed: the finding asks which.
 THOUSANDS = r"^[+-]?[0-9]{1,3}[.,][0-9]{3}$"
-# In the words of any language: #DIV/0!, #WERT!, #NAME?, #N/A.
+# A spreadsheet's errors, in any language: #DIV/0!, #WERT!, #NAME?, #N/A.
 ERRORS = r"^#([\p{L}/¡]+0?[!?]|N/[AD]|NV|YOK|GETTING_DATA)$"
 SPREADSHEET_ERROR = "This is a spreadsheet's error: correct its formula and save the file, or leave the cell empty."
-# What to do about cells (the second argument) of a column (the first).
+# A function of a column and of its bad cells that says what to do about them.
 Remedy = Callable[[pl.Series, pl.Series], str]
 PLACEHOLDERS = ("na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "--", "?", "unknown", "#ref!", "#value!")
 LONGEST_CALL = 86400
-# For the two lists of words in programme.toml, what is noted for empty cells and for words in neither.
+# For each pair of word lists in programme.toml: the finding for empty cells, and the one for words in neither list.
 FLAG_KINDS = {
     ("yes", "no"): ("connected-empty", "connected-unknown"),
     ("delivered", "planned"): ("status-empty", "status-unknown"),
@@ -29,10 +29,10 @@ FLAG_KINDS = {
 
 
 def to_numbers(text: pl.Series, source: Source) -> pl.Series:
-    """Finite numbers; null where the text is none."""
+    """The text as finite numbers; null where it is not a number."""
     text = text.str.strip_chars()
     if source.decimal == ",":
-        # A workbook's own numbers come with a point; three digits after it could as well be a mark of thousands.
+        # Workbooks give their numbers with a decimal point. With three digits after it, it may mark thousands instead.
         numbers = text.str.replace(",", ".", literal=True).set(text.str.contains(".", literal=True), None)
         if not source.is_text:
             numbers = numbers.fill_null(text.set(text.str.contains(THOUSANDS) | text.str.contains(","), None))
@@ -42,7 +42,7 @@ def to_numbers(text: pl.Series, source: Source) -> pl.Series:
 
 
 def note_bad_numbers(kind: str, table: Table, column: str, bad: pl.Series, findings: Findings) -> None:
-    """Note the cells marked in ``bad``, which are no numbers, each with what would make a number of it."""
+    """Note the cells marked in ``bad``, which are not numbers. Each finding says how to write the number."""
     text = table[column].str.strip_chars()
     for pattern, remedy in _remedies(table.source).items():
         cells = bad & text.str.contains(pattern)
@@ -54,7 +54,7 @@ def note_bad_numbers(kind: str, table: Table, column: str, bad: pl.Series, findi
 
 
 def _remedies(source: Source) -> dict[str, Remedy]:
-    """What a cell looks like, and what to do about it."""
+    """For each pattern of a cell, the function that says what to do about it. The first pattern that fits is used."""
     mine, other = source.decimal, "," if source.decimal == "." else "."
     setting = f'set decimal = "{other}" in [{source.section}]'
     digits, mark = "[0-9]{1,3}", r"[\s'’_]"
@@ -82,7 +82,7 @@ def _remedies(source: Source) -> dict[str, Remedy]:
 
 
 def _decimal_remedy(text: pl.Series, cells: pl.Series, source: Source, other: str) -> str:
-    """What to do about numbers with the other decimal mark, or with one between thousands."""
+    """What to do about numbers that have the other mark, either for decimals or between thousands."""
     first, mark = str(cells[0]), {".": "point", ",": "comma"}
     mine, whole = first.replace(other, source.decimal), first.replace(other, "")
     set_other = f'or, where all have a {mark[other]}, set decimal = "{other}" in [{source.section}]'
@@ -94,7 +94,7 @@ def _decimal_remedy(text: pl.Series, cells: pl.Series, source: Source, other: st
 
 
 def _digits(cell: str, decimal: str) -> str:
-    """The number in the digits 0 to 9, without marks between thousands."""
+    """The number written in the digits 0 to 9, without marks between thousands."""
     cell = cell.replace(ARABIC_DECIMAL, decimal)
     return "".join(
         str(unicodedata.decimal(each)) if each.isdecimal() else each
@@ -104,7 +104,7 @@ def _digits(cell: str, decimal: str) -> str:
 
 
 def check_ids(table: Table, findings: Findings) -> None:
-    """Note ids that cannot be anyone's."""
+    """Note ids that cannot be real: empty, damaged by a spreadsheet, placeholders, or with hidden characters."""
     ids = table[table.id_column]
     findings.rows("id-empty", table, table.id_column, ids.is_null() | (ids.str.strip_chars() == ""))
     checks = {
@@ -112,7 +112,7 @@ def check_ids(table: Table, findings: Findings) -> None:
         "id-scientific": ids.str.contains(r"^[+-]?\d+([.,]\d+)?[eE]\+?\d+$"),
         "id-decimal": ids.str.contains(r"^\d+[.,]0+$"),
         "id-placeholder": ids.str.to_lowercase().is_in(PLACEHOLDERS) | ids.str.contains(ERRORS),
-        # Control and formatting characters, and the mark that stands for a byte nobody could read.
+        # Control and formatting characters, and the character that replaces an unreadable byte (U+FFFD).
         "id-characters": ids.str.contains(r"[\p{Cc}\p{Cf}\x{FFFD}]"),
     }
     for kind, bad in checks.items():
@@ -120,17 +120,17 @@ def check_ids(table: Table, findings: Findings) -> None:
 
 
 def to_steps_or_days(table: Table, column: str, time: Time, findings: Findings) -> pl.Series:
-    """The column as numbers of steps or as days since 1970; null, and noted, where it cannot be read."""
+    """The column as week numbers or as days since 1970. A cell that cannot be read is null and noted."""
     if time.by_week:
         return to_weeks(table, column, findings)
     return to_days(table, column, time.date_format, findings)
 
 
 def to_weeks(table: Table, column: str, findings: Findings) -> pl.Series:
-    """Whole numbers from 0 on."""
+    """The column as week numbers: whole numbers from 0."""
     text = table[column]
     findings.rows("week-empty", table, column, text.is_null())
-    # A spreadsheet may have made 3 into 3.0; nothing is lost by reading it so.
+    # A spreadsheet may have changed 3 to 3.0, so 3.0 is read as 3.
     weeks = text.str.replace(r"\.0+$", "").cast(pl.Int64, strict=False)
     bad = text.is_not_null() & (weeks.is_null() | (weeks < 0) | (weeks > 10**8))
     remedy = None
@@ -141,7 +141,7 @@ def to_weeks(table: Table, column: str, findings: Findings) -> pl.Series:
 
 
 def to_seconds(table: Table, column: str, connected: pl.Series | None, findings: Findings) -> pl.Series:
-    """Seconds listened; null where the call did not connect."""
+    """The seconds that the person listened; null where the call did not connect."""
     text = table[column]
     seconds = to_numbers(text, table.source)
     note_bad_numbers("seconds-invalid", table, column, text.is_not_null() & seconds.is_null(), findings)
@@ -158,7 +158,7 @@ def to_seconds(table: Table, column: str, connected: pl.Series | None, findings:
 
 
 def to_states(table: Table, column: str, num_states: int, connected: pl.Series | None, findings: Findings) -> pl.Series:
-    """States from 0 on; null where the call did not connect, or where the cell is empty and nothing says it did."""
+    """States, as whole numbers from 0. Null where the call did not connect, or where the cell is empty or wrong."""
     text = table[column]
     states = text.str.replace(r"\.0+$", "").cast(pl.Int64, strict=False)
     bad = text.is_not_null() & (states.is_null() | ~states.is_between(0, num_states - 1))
@@ -173,7 +173,7 @@ def to_states(table: Table, column: str, num_states: int, connected: pl.Series |
 def to_flags(
     table: Table, column: str, keys: tuple[str, str], yes: Sequence[str], no: Sequence[str], findings: Findings
 ) -> pl.Series:
-    """True and false by their spellings, whatever the capitals; ``keys`` name the lists of these in programme.toml."""
+    """True for the words in ``yes``, false for those in ``no``; ``keys`` are the lists' names in programme.toml."""
     text = table[column]
     word = text.str.strip_chars().str.to_lowercase()
     flags = word.is_in(list(yes))
@@ -190,7 +190,7 @@ def to_flags(
 
 
 def _word_lists(word: pl.Series, keys: tuple[str, str], yes: Sequence[str], no: Sequence[str]) -> str:
-    """The lists for programme.toml with the words that the column has; a list there replaces the usual one."""
+    """The lists to write in programme.toml, with the column's own words, because a list there replaces the default."""
     present = set(word.drop_nulls().unique().to_list())
     lists = ([each for each in words if each in present] or [words[0]] for words in (yes, no))
     return " and ".join(f"{key} = {json.dumps(words)}" for key, words in zip(keys, lists, strict=True))

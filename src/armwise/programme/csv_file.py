@@ -1,4 +1,4 @@
-"""A CSV file as text columns, with everything wrong about the file itself: encoding, separator, quotes, short rows."""
+"""Read a CSV file as text columns, and note what is wrong with the file: encoding, separator, quotes, row lengths."""
 
 import csv
 import io
@@ -12,19 +12,19 @@ from armwise.programme.encodings import as_utf8
 from armwise.programme.findings import MOST_SHOWN, Findings
 from armwise.programme.settings import Source
 
-# Titles are a few rows; whoever has more of them has another problem.
+# Titles above a header are a few rows; a file with more rows above it has another problem.
 MOST_TITLE_ROWS, HEAD = 20, 1 << 16
 SEPARATORS = {";": ";", "\t": "\\t", "|": "|", ",": ","}
 
 
 class RawTable(NamedTuple):
-    """A file before its columns are looked at.
+    """A file's table before its columns are checked.
 
     Attributes:
-        header: as the file has it.
+        header: the names of all columns, as the file has them.
         frame: the wanted columns as text.
         first_row: the number of the first row of data.
-        ragged: places of rows with too few or too many cells; theirs may stand in the wrong columns.
+        ragged: indices of rows with too few or too many cells; their cells may be in the wrong columns.
     """
 
     header: tuple[str, ...]
@@ -34,7 +34,7 @@ class RawTable(NamedTuple):
 
 
 def read_csv(source: Source, raw: bytes, wanted: tuple[str, ...], findings: Findings) -> RawTable | None:
-    """The wanted columns of the file, as far as it has them; none if it cannot be read as a table."""
+    """Read those of the wanted columns that the file has; none if it cannot be read as a table."""
     raw = as_utf8(source, raw, findings)
     if b"\n" not in raw and b"\r" in raw.strip():
         findings.add("file-line-ends", source.name)
@@ -50,7 +50,7 @@ def read_csv(source: Source, raw: bytes, wanted: tuple[str, ...], findings: Find
     try:
         frame = _parse(source, body, header, wanted)
     except pl.exceptions.PolarsError:
-        # The reader's own words quote the file, and with it what is personal.
+        # The reader's own message quotes the file and may contain personal data, so it is not shown.
         findings.add("file-quotes", source.name, row=skipped + _bad_quote(source, body))
         return None
     lines = _lines(body)
@@ -66,7 +66,7 @@ def read_csv(source: Source, raw: bytes, wanted: tuple[str, ...], findings: Find
 
 
 def _bad_quote(source: Source, body: bytes) -> int:
-    """The line on which the first row with senseless quotation marks begins; slow, so only asked if there is one."""
+    """The line on which the first row with broken quotation marks begins. Slow, so called only if there is one."""
     started = 1
     reader = csv.reader(io.StringIO(body.decode(), newline=""), delimiter=source.separator, strict=True)
     try:
@@ -79,7 +79,7 @@ def _bad_quote(source: Source, body: bytes) -> int:
 
 
 def _header(source: Source, body: bytes) -> tuple[str, ...]:
-    # The header may itself go over several lines, in quotes; the csv module takes as many as it needs.
+    # A quoted name may go over several lines; the csv module reads as many lines as the header needs.
     lines = io.StringIO(body[: 1 << 20].decode(errors="ignore"), newline="")
     return tuple(next(csv.reader(lines, delimiter=source.separator)))
 
@@ -100,7 +100,7 @@ def _other_separator(source: Source, header: tuple[str, ...], wanted: tuple[str,
 
 
 def _is_one_cell(source: Source, line: str, wanted: tuple[str, ...], findings: Findings) -> bool:
-    """Whether the header is one cell with all names in it: quoted as a whole, or with spaces between columns."""
+    """Whether all names are in one cell: the line is quoted as a whole, or spaces separate the columns."""
     if sum(name in line.split(source.separator) for name in wanted) > 1:
         what = "Each line is in quotation marks as a whole, so that it is one cell."
         remedy = "Remove the quotation marks at both ends of each line."
@@ -115,7 +115,7 @@ def _is_one_cell(source: Source, line: str, wanted: tuple[str, ...], findings: F
 
 
 def _header_below(source: Source, body: bytes, wanted: tuple[str, ...], skipped: int, findings: Findings) -> bool:
-    """Whether a title stands above the header, whatever the separator."""
+    """Whether there is a title above the header; every separator is tried."""
     start = body[:HEAD].decode(errors="replace").split("\n")[: MOST_TITLE_ROWS + 1]
     for separator in (source.separator, *SEPARATORS):
         try:
@@ -130,7 +130,7 @@ def _header_below(source: Source, body: bytes, wanted: tuple[str, ...], skipped:
 def note_header_below(
     file: str, rows: Sequence[Sequence[object]], wanted: tuple[str, ...], first_row: int, findings: Findings
 ) -> bool:
-    """Note the row that is the header, if it is not the first: it has at least two of the wanted names, and more."""
+    """Note where the header is, if not in the first row. It is the row with the most wanted names, at least two."""
     scores = [sum(name in row for name in wanted) for row in rows[: MOST_TITLE_ROWS + 1]]
     best = scores.index(max(scores, default=0)) if scores else 0
     if best == 0 or scores[best] < 2:
@@ -153,11 +153,11 @@ def _parse(source: Source, body: bytes, header: tuple[str, ...], wanted: tuple[s
 def _uneven_records(
     source: Source, body: bytes, num_lines: int, height: int, width: int, skipped: int, findings: Findings
 ) -> list[tuple[int, int]] | None:
-    """The records of another width, and which, of a file with cells over several lines; none if they are not meant."""
+    """The records of a wrong width, as (index, width), in a file with cells over several lines. None if quotes fail."""
     records = csv.reader(io.StringIO(body.decode(), newline=""), delimiter=source.separator)
     widths = [len(row) for row in records]
     if len(widths) != height + 1:
-        # Two readers disagree where a cell ends, so rows may be hidden in one.
+        # The two readers disagree about where a cell ends, so a cell may hide rows.
         findings.add("file-quotes", source.name, row=skipped + _bad_quote(source, body))
         return None
     findings.add("file-multiline", source.name, what=f"{num_lines - height - 1:,} lines continue a cell.")
@@ -165,16 +165,19 @@ def _uneven_records(
 
 
 def _uneven_lines(lines: pl.Series, separator: str, width: int) -> list[tuple[int, int]]:
-    """The lines of another width, and which. A separator in quotes is none, so the suspects are cut properly."""
+    """The lines of a wrong width, as (index, width).
+
+    Counting separators is fast but includes those in quotes, so only lines with a wrong count are parsed.
+    """
     suspects = (lines.str.count_matches(separator, literal=True) != width - 1).arg_true()
     texts = lines.gather(suspects).str.replace_all("\r", " ", literal=True).to_list()
     widths = [len(row) for row in csv.reader(texts, delimiter=separator)]
-    # A blank line is a row of empty cells to a spreadsheet, and is noted as an empty id.
+    # A spreadsheet reads a blank line as a row of empty cells. Here it gets the finding of an empty id.
     return [(place, found) for place, found in zip(suspects, widths, strict=True) if found not in (0, width)]
 
 
 def _note_stray_quotes(source: Source, lines: pl.Series, skipped: int, findings: Findings) -> None:
-    """Note the first line with a quotation mark inside a cell that does not begin with one; readers differ about it."""
+    """Note the first line with a quotation mark in a cell that does not begin with one: CSV readers differ about it."""
     quoted = lines.str.contains('"', literal=True).arg_true()
     separator = re.escape(source.separator)
     cell = rf'(?:"(?:[^"]|"")*"|[^"{separator}]*)'
@@ -184,7 +187,7 @@ def _note_stray_quotes(source: Source, lines: pl.Series, skipped: int, findings:
 
 
 def _note_ragged(file: str, ragged: list[tuple[int, int]], width: int, skipped: int, findings: Findings) -> None:
-    """Note rows with too few or too many cells, which the reader fills up and cuts off."""
+    """Note rows with too few or too many cells. The reader has filled them up or cut them off."""
     what = f"The row has not as many cells as the header, which has {width}."
     for number, (place, found) in enumerate(ragged[:MOST_SHOWN]):
         rest = max(0, len(ragged) - MOST_SHOWN) if number == 0 else 0

@@ -1,4 +1,4 @@
-"""Columns of dates: read by one format, or noted with the formats that would read them."""
+"""Read columns of dates by one format. Where the format does not fit, the finding names formats that do."""
 
 import re
 from datetime import date
@@ -11,11 +11,11 @@ from armwise.programme.findings import Findings, Table
 
 ISO = "%Y-%m-%d"
 ISO_CELL = r"^\d{4}-\d{1,2}-\d{1,2}([T ]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?\s?(Z|[+-]\d{2}:?\d{2})?)?$"
-# Numbers only, with the year at the end or of two digits: the order of day, month and year is not plain.
+# Numbers only, with the year at the end or of two digits: the order of day, month and year is not clear.
 NOT_PLAIN = r"^\d{1,2}[/.-]\d{1,2}[/.-](\d{4}|\d{2})\b"
 DAY_NUMBER = r"^[1-9]\d{4}(\.\d+)?$"
 FIRST_YEAR, LAST_YEAR = 1990, 2100
-# Dates of birth are not steps of a programme, but a format that reads them is the right one.
+# The oldest year for judging formats. A date of birth is not a programme's date, but its format is the right one.
 OLDEST = 1900
 SAMPLE = 200
 
@@ -28,13 +28,13 @@ FORMATS = [day + time for day, time in product([*_COMPACT, *_NUMERIC, *_WORDS], 
 
 
 def to_days(table: Table, column: str, default_format: str | None, findings: Findings) -> pl.Series:
-    """Days since 1970, as written: a time of day is dropped, a time zone does not move the date."""
+    """The column as days since 1970. The time of day is dropped, and a time zone does not move the date."""
     text = table[column].str.strip_chars().replace("", None)
     findings.rows("date-empty", table, column, text.is_null())
     date_format = table.source.date_format or default_format or ISO
     days = parse_dates(text, date_format)
     if not table.source.is_text:
-        # A workbook and a Parquet file keep dates as dates, whatever the form in which a spreadsheet shows them.
+        # Workbooks and Parquet files store dates as dates; how a spreadsheet shows them does not matter.
         days = days.fill_null(parse_dates(text, ISO))
     odd = ~days.dt.year().is_between(FIRST_YEAR, LAST_YEAR).fill_null(True)
     _note_unread(table, column, text, days.is_null() & text.is_not_null(), odd, date_format, findings)
@@ -42,7 +42,7 @@ def to_days(table: Table, column: str, default_format: str | None, findings: Fin
 
 
 def parse_dates(text: pl.Series, date_format: str) -> pl.Series:
-    """Dates by a format, null where the text has another; ISO dates with or without a time of day."""
+    """The text as dates by one format, null where it does not fit. ISO dates may have a time of day."""
     if date_format == ISO:
         iso = text.str.contains(ISO_CELL).fill_null(False)
         return text.set(~iso, None).str.extract(r"^([\d-]+)").str.to_date(ISO, strict=False)
@@ -54,7 +54,7 @@ def parse_dates(text: pl.Series, date_format: str) -> pl.Series:
 def _note_unread(
     table: Table, column: str, text: pl.Series, bad: pl.Series, odd: pl.Series, date_format: str, findings: Findings
 ) -> None:
-    """Note the cells that are no dates (``bad``) and those of an impossible year (``odd``), each with what helps it."""
+    """Note the cells that are not dates (``bad``) and those of an impossible year (``odd``), each with a remedy."""
     if not (bad.any() or odd.any()):
         return
     fitting = _fitting_formats(text, text.filter(bad | odd), date_format)
@@ -70,12 +70,12 @@ def _note_unread(
 
 
 class _Fitting(NamedTuple):
-    """Formats that could be meant, and whether one of them would do for the whole column.
+    """Formats that may be the right ones, and those among them that fit the whole column.
 
     Attributes:
-        formats: each reads some of the cells that were not read.
-        one_form: the formats of which each reads every cell that any format reads.
-        read_all: the cells that ``one_form`` reads.
+        formats: formats that read at least one of the unread cells.
+        one_form: formats that read every cell that any format reads.
+        read_all: the cells that at least one format reads; each format of ``one_form`` reads them all.
     """
 
     formats: tuple[str, ...]
@@ -96,7 +96,7 @@ def _fitting_formats(text: pl.Series, unread: pl.Series, date_format: str) -> _F
 
 
 def _different(text: pl.Series, formats: list[str]) -> tuple[str, ...]:
-    """The formats without those that read every cell as an earlier one does."""
+    """Drop the formats that read every cell as an earlier format does."""
     kept: dict[str, pl.Series] = {}
     for each in formats:
         days = parse_dates(text, each)
@@ -111,21 +111,21 @@ def _plausible(text: pl.Series, date_format: str, first_year: int = OLDEST) -> p
 
 
 def _setting_remedy(fitting: _Fitting, cells: pl.Series, section: str, date_format: str) -> str | None:
-    """Which format to set, where one would read the whole column; all that would, where there are several."""
+    """The formats to set: those that read the whole column. None if no format does."""
     if not fitting.one_form or cells.is_empty():
         return None
     written = [f'date_format = "{each}"' for each in fitting.one_form]
     if len(written) == 1:
         other = "" if date_format == ISO else f", or write the dates as {date(2024, 1, 31).strftime(date_format)}"
         return f"Set {written[0]} in [{section}]{other}."
-    # The cell that tells the formats apart best is the one with the most meanings.
+    # The cell with the most possible dates shows best how the formats differ.
     cell = max(cells.unique(maintain_order=True).head(SAMPLE).to_list(), key=lambda each: len(_meanings(each, fitting)))
     means = " or ".join(meaning for meaning, _ in _meanings(cell, fitting).items())
     return f"Say which it is, in [{section}]: {' or '.join(written)}; {cell!r} would be {means}."
 
 
 def _meanings(cell: str, fitting: _Fitting) -> dict[str, str]:
-    """The dates that the cell could be, as ISO dates, and the first format that reads it so."""
+    """The dates that the cell may mean, as ISO dates, each with the first format that reads it so."""
     found: dict[str, str] = {}
     for each in fitting.one_form or fitting.formats:
         if _plausible(pl.Series([cell]), each).item():
@@ -134,7 +134,7 @@ def _meanings(cell: str, fitting: _Fitting) -> dict[str, str]:
 
 
 def _cell_remedy(kind: str, cells: pl.Series, fitting: _Fitting, date_format: str) -> str | None:
-    """How to write the cells, as the column's other dates are written."""
+    """How to write the cells in the same format as the column's other dates."""
     if cells.is_empty():
         return None
     if cells.str.contains(DAY_NUMBER).any():

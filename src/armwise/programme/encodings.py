@@ -1,11 +1,11 @@
-"""The bytes of a text file as UTF-8: by the encoding that programme.toml names, or noted with the one to name."""
+"""Convert a text file to UTF-8 by the encoding that programme.toml names. If it is wrong, say which one to name."""
 
 import codecs
 
 from armwise.programme.findings import Findings
 from armwise.programme.settings import Source
 
-# As programme.toml writes them, and as Python knows them.
+# Each encoding as programme.toml names it, and as Python names it.
 ENCODINGS = {
     "utf-8": "utf-8",
     "utf-16": "utf-16",
@@ -24,14 +24,14 @@ SAVE_AS = "In a spreadsheet, save it as 'CSV UTF-8'"
 
 
 def as_utf8(source: Source, raw: bytes, findings: Findings) -> bytes:
-    """The content as UTF-8 without a mark; content in another encoding is noted, then read as what it seems to be."""
+    """The content as UTF-8 without a byte order mark. A wrong encoding is noted; the most likely one is then used."""
     marked = raw.startswith(codecs.BOM_UTF8)
     raw = raw.removeprefix(codecs.BOM_UTF8)
     if source.encoding == "utf-8":
         return _from_utf8(source, raw, findings)
     told_apart = source.encoding in ("utf-16", "utf-32") or marked or not raw.isascii()
     if told_apart and _wide(raw) is None and _first_invalid(raw) is None:
-        # Letters of another encoding are next to never valid UTF-8 by chance.
+        # Text in another encoding is almost never valid UTF-8 by chance.
         remedy = f"Remove 'encoding' from [{source.section}]."
         findings.add("file-encoding", source.name, what="The file is UTF-8 already.", remedy=remedy)
         return raw
@@ -73,19 +73,19 @@ def _from_utf8(source: Source, raw: bytes, findings: Findings) -> bytes:
 
 
 def _eight_bit(raw: bytes) -> str:
-    """Windows-1252, unless the content has one of the five bytes that it does not know; Latin-1 knows all."""
+    """Windows-1252, or Latin-1 if the content has one of the five bytes that Windows-1252 does not define."""
     return "latin-1" if any(byte in raw for byte in (b"\x81", b"\x8d", b"\x8f", b"\x90", b"\x9d")) else "cp1252"
 
 
 def _is_damaged(raw: bytes) -> bool:
-    """Whether the content has more letters that are valid UTF-8 than bytes that are not: then it is UTF-8, damaged."""
+    """Whether the content is damaged UTF-8: it has more valid letters outside ASCII than invalid bytes."""
     text = raw.decode("utf-8", errors="replace")
     broken = text.count("\ufffd")
     return sum(not each.isascii() for each in text) - broken > broken
 
 
 def _wide(raw: bytes) -> str | None:
-    """Which UTF-16 the content is in, or UTF-32, if it is in one."""
+    """Which form of UTF-16 or UTF-32 the content has; none if neither."""
     if raw.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return "utf-32"
     if raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
@@ -98,7 +98,7 @@ def _wide(raw: bytes) -> str | None:
 
 
 def _first_invalid(raw: bytes) -> int | None:
-    """Where the content stops being UTF-8; in pieces, so that a large file is not held twice."""
+    """The first byte that is not valid UTF-8. The content is decoded in pieces, to save memory for a large file."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     for start in range(0, len(raw), CHUNK):
         pending = len(decoder.getstate()[0])

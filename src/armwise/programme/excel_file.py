@@ -1,4 +1,4 @@
-"""A sheet of an Excel workbook as text columns; the errors of its formulas are not missing cells."""
+"""Read a sheet of an Excel workbook as text columns. Errors of formulas stay visible; they are not missing cells."""
 
 import io
 import json
@@ -16,9 +16,9 @@ from armwise.programme.csv_file import MOST_TITLE_ROWS, RawTable, note_header_be
 from armwise.programme.findings import Findings
 from armwise.programme.settings import Source
 
-# A cell of type e holds an error such as #DIV/0!; as type str, the reader gives its words.
+# A cell of type e holds an error such as #DIV/0!. With type str instead, the reader returns the error's text.
 ERROR_CELL = re.compile(rb"""(<(?:\w+:)?c\b[^>]*?\s)t=(["'])e\2""")
-# A formula without a result, in a workbook that no spreadsheet ever calculated. An empty text has the type str.
+# A formula without a result, in a workbook that no spreadsheet has calculated. An empty text as result has type str.
 NO_RESULT = re.compile(
     rb"""<((?:\w+:)?)c\b(?![^>]*\st=)([^>]*)>\s*<(?:\w+:)?f\b(?:[^>]*/>|[^>]*>[^<]*</(?:\w+:)?f>)"""
     rb"""\s*(?:<(?:\w+:)?v\s*/>|<(?:\w+:)?v></(?:\w+:)?v>)?\s*</(?:\w+:)?c>"""
@@ -28,7 +28,7 @@ SHEETS = "xl/worksheets/"
 
 
 def read_excel(source: Source, raw: bytes, wanted: tuple[str, ...], findings: Findings) -> RawTable | None:
-    """The chosen sheet with every cell as text; none, and a finding, if it cannot be read."""
+    """Read the chosen sheet with every cell as text. If it cannot be read, returns none and notes a finding."""
     try:
         with panics_unprinted():
             book = fastexcel.read_excel(errors_as_text(raw))
@@ -55,7 +55,7 @@ def read_excel(source: Source, raw: bytes, wanted: tuple[str, ...], findings: Fi
 
 @contextmanager
 def panics_unprinted() -> Iterator[None]:
-    """Keep stderr quiet: a reader written in Rust prints its panics there before Python can turn them into findings."""
+    """Silence stderr: readers written in Rust print their panics there before Python can turn them into findings."""
     saved, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     try:
         os.dup2(nowhere, 2)
@@ -84,7 +84,7 @@ def _choose_sheet(source: Source, names: list[str], findings: Findings) -> str |
 
 
 def errors_as_text(raw: bytes) -> bytes:
-    """The .xlsx workbook with its error cells as text; anything else, and a workbook without errors, as it is."""
+    """Change the error cells of an .xlsx workbook to text. Workbooks without errors and other files stay unchanged."""
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as book:
             names = [name for name in book.namelist() if name.startswith(SHEETS) and name.endswith(".xml")]
@@ -92,7 +92,7 @@ def errors_as_text(raw: bytes) -> bytes:
             after = {name: _with_errors(content) for name, content in before.items()}
             return raw if before == after else _rewrite(book, after)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError, RuntimeError, ValueError):
-        # The reader of workbooks judges what is damaged or protected.
+        # The workbook reader reports damaged and protected files.
         return raw
 
 

@@ -1,11 +1,11 @@
-"""Every kind of finding: how grave it is, what it means, what to do. ``docs/data-format.md`` lists the same ones."""
+"""All kinds of findings: how serious each is, what it means, what to do. ``docs/data-format.md`` lists them too."""
 
 from enum import StrEnum
 from typing import NamedTuple
 
 
 class Severity(StrEnum):
-    """How grave a finding is, the gravest first."""
+    """How serious a finding is. The most serious comes first."""
 
     ERROR = "error"
     STOP = "stop"
@@ -13,7 +13,7 @@ class Severity(StrEnum):
 
 
 class Kind(NamedTuple):
-    """The words of a kind of finding, used where the code has none more exact."""
+    """The default words of a kind of finding. Code with a more exact message uses its own."""
 
     what: str
     remedy: str

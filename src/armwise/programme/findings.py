@@ -1,4 +1,4 @@
-"""What is wrong with a programme's files: every finding with its place, its value and its remedy, however many."""
+"""What is wrong with a programme's files: every finding with its place, its value and its remedy."""
 
 import hashlib
 from collections import Counter
@@ -12,9 +12,9 @@ from armwise.errors import ExitCode
 from armwise.programme.finding_kinds import KINDS, Severity
 from armwise.programme.settings import Source
 
-# A million bad rows are one problem; the first few show what it is.
+# A million bad rows are one problem; the first few are enough to show it.
 MOST_SHOWN = 3
-# Words to be listed in programme.toml are shown once each, and more of them.
+# Unknown words are shown once each, and more of them, because programme.toml must list them.
 MOST_WORDS = 12
 LONGEST_VALUE = 60
 
@@ -25,15 +25,15 @@ class Finding:
 
     Attributes:
         kind: its name in ``docs/data-format.md``.
-        severity: an error stops everything; a stop is lifted by a flag; a warning is only said.
-        file: as ``programme.toml`` names it.
-        row: as a spreadsheet numbers it, the header being row 1; none if the whole file is meant.
-        column: or the key, in ``programme.toml``.
-        value: the offending cell, shortened; never another cell of the same person.
+        severity: an error stops everything; a stop can be overruled by a flag; a warning is only shown.
+        file: the file as ``programme.toml`` names it.
+        row: the row's number in a spreadsheet, where the header is row 1; none if the whole file is meant.
+        column: the column; for ``programme.toml``, the key.
+        value: the wrong cell, shortened; never another cell of the same person.
         person: the id in that row.
         what: the problem in a sentence.
         remedy: what to do.
-        hint: what is particular to this row, in a few words.
+        hint: a detail of this row, in a few words.
     """
 
     kind: str
@@ -65,7 +65,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Total:
-    """How often one problem occurred in one column of one file; findings with the same words are its examples."""
+    """How often one problem occurred in one column of one file. Findings with the same words are its examples."""
 
     kind: str
     severity: Severity
@@ -78,21 +78,21 @@ class Total:
 
 @dataclass(frozen=True)
 class Report:
-    """All that is wrong with all files: each problem once, with its count, and a few findings of it as examples."""
+    """Everything that is wrong with the files: each problem once, with its count and a few findings as examples."""
 
     findings: tuple[Finding, ...]
     totals: tuple[Total, ...]
 
     @property
     def exit_code(self) -> ExitCode:
-        """What the command line returns for it."""
+        """The exit code of the command line for this report."""
         severities = {finding.severity for finding in self.findings}
         if Severity.ERROR in severities:
             return ExitCode.INVALID_INPUT
         return ExitCode.OUTAGE if Severity.STOP in severities else ExitCode.OK
 
     def __str__(self) -> str:
-        """One line a problem."""
+        """The report with one line for each problem."""
         return "\n".join(line for _, line in self.lines())
 
     def lines(self) -> list[tuple[Severity, str]]:
@@ -110,7 +110,7 @@ class Report:
         return counts
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """The report as a dictionary for JSON."""
         return {
             "exit_code": int(self.exit_code),
             "findings": [asdict(finding) for finding in self.findings],
@@ -119,7 +119,7 @@ class Report:
 
 
 def _problem(each: Finding | Total) -> tuple[str | None, ...]:
-    """What findings have in common that are told on one line."""
+    """The key of a problem. Findings with the same key are shown on one line."""
     return each.kind, each.file, each.column, each.what, each.remedy
 
 
@@ -135,14 +135,14 @@ def _line(total: Total, examples: list[Finding]) -> str:
 
 @dataclass(frozen=True)
 class Table:
-    """A table as text, under the file's own column names, with what a finding needs to name a place.
+    """A table as text, with the file's own column names and the row numbers that findings show.
 
     Attributes:
-        source: where it is, and how its cells are written.
-        frame: every column text; null where a cell is empty.
-        rows: their numbers, as a spreadsheet shows them.
-        id_column: which column holds the ids.
-        complete: whether every row could be read; what is then absent may have been in one that could not.
+        source: where the table is, and how its cells are written.
+        frame: every column as text; null where a cell is empty.
+        rows: the numbers of the rows, as a spreadsheet shows them.
+        id_column: the column that holds the ids.
+        complete: whether every row could be read. If not, a value that seems missing may be in an unread row.
     """
 
     source: Source
@@ -157,12 +157,12 @@ class Table:
         return self.source.name
 
     def __getitem__(self, column: str) -> pl.Series:
-        """A column."""
+        """The column of this name."""
         return self.frame[column]
 
 
 class Findings:
-    """Collects findings while files are read; reading goes on, so that all are found at once."""
+    """Collects findings while files are read. Reading goes on after a finding, so that one run finds all problems."""
 
     def __init__(self) -> None:
         self._shown: list[Finding] = []
@@ -170,10 +170,10 @@ class Findings:
         self.hashes: dict[Path, str] = {}
 
     def note_content(self, path: Path, content: bytes) -> bool:
-        """Keep the SHA-256 of a file as it was read, for the record of what a result was made from.
+        """Keep the SHA-256 of a file as it was read, to record what a result was made from.
 
         Returns:
-            Whether it is what was read before, if the same file holds several tables.
+            False if the file was read before, for another table, and has changed since; otherwise true.
         """
         sha256 = hashlib.sha256(content).hexdigest()
         return self.hashes.setdefault(path, sha256) == sha256
@@ -220,7 +220,7 @@ class Findings:
         remedy: str | None = None,
         once_per_value: bool = False,
     ) -> None:
-        """Note every row marked in ``bad`` (a null is no mark); the first few, or the first of each value, in full."""
+        """Note every row marked in ``bad`` (null is no mark). The first few, or the first of each value, are shown."""
         places = bad.arg_true()
         if not len(places):
             return
@@ -236,7 +236,7 @@ class Findings:
             self.add(kind, table.file, row=row, value=value, person=person, count=count, **words)
 
     def report(self) -> Report:
-        """What was found so far, errors first, otherwise in the order of the files and rows."""
+        """The report of what was found so far: errors first, otherwise in the order in which it was found."""
         order = {severity: rank for rank, severity in enumerate(Severity)}
         ordered = sorted(self._shown, key=lambda finding: order[finding.severity])
         firsts = {_problem(finding): finding for finding in reversed(ordered)}
@@ -253,5 +253,5 @@ class Findings:
 
 
 def shorten(value: str) -> str:
-    """The beginning of a long value; a cell that swallowed the rest of its file must not be printed whole."""
+    """The beginning of a long value: a missing quotation mark can put the rest of the file into one cell."""
     return value if len(value) <= LONGEST_VALUE else value[:LONGEST_VALUE] + "…"

@@ -1,4 +1,4 @@
-"""Ids that are written differently and may be the same person: Unicode forms, capitals, look-alike letters, zeros."""
+"""Ids that may mean the same person although they are written differently: Unicode forms, capitals, letters, zeros."""
 
 import unicodedata
 from collections.abc import Callable
@@ -7,12 +7,12 @@ import polars as pl
 
 from armwise.programme.findings import MOST_SHOWN, Findings, Table
 
-# Cyrillic and Greek letters that look like Latin ones in one case or the other, and the dashes.
+# Cyrillic and Greek letters that look like Latin ones as small letters or as capitals, and the dashes.
 LOOK_ALIKES = str.maketrans("авекмнорстухіјѕԁһӏαβεζηικμνορτυχ‐‑‒–—―−", "abekmhopctyxijsdhlabezhikmnoptyx-------")
 
 
 def normalise_ids(table: Table, findings: Findings) -> Table:
-    """The table with the ids in Unicode's composed form (NFC), in which all tables are compared; a change is noted."""
+    """The table with its ids in Unicode's composed form (NFC), so that tables can be compared. Changes are noted."""
     ids = table[table.id_column]
     composed = _change_letters(ids, lambda text: unicodedata.normalize("NFC", text))
     changed = (ids != composed).fill_null(False)
@@ -23,7 +23,7 @@ def normalise_ids(table: Table, findings: Findings) -> Table:
 
 
 def note_similar(table: Table, findings: Findings) -> None:
-    """Note people whose ids differ only in what the eye does not see: capitals, widths, look-alike letters."""
+    """Note people whose ids look nearly the same: they differ only in capitals, widths or look-alike letters."""
     ids = table[table.id_column]
     if not ids.str.contains(r"[^0-9]").any():
         return
@@ -44,7 +44,7 @@ def note_similar(table: Table, findings: Findings) -> None:
 
 
 def find_similar(unknown: pl.Series, known: pl.Series) -> list[str | None]:
-    """For each id nobody has, the known one that it seems to be: the same but for zeros, spaces, capitals and looks."""
+    """For each unknown id, a known one that differs only in zeros, spaces, capitals or looks; none if there is none."""
     wanted = _bare(unknown)
     bare = _bare(known)
     near = bare.is_in(wanted.implode())
@@ -53,12 +53,12 @@ def find_similar(unknown: pl.Series, known: pl.Series) -> list[str | None]:
 
 
 def skeleton(ids: pl.Series) -> pl.Series:
-    """The ids as the eye sees them, without capitals; two that look alike have the same one."""
+    """The ids in a plain form with small letters only. Two ids that look alike have the same plain form."""
     return _change_letters(ids, _plain_letters).str.to_lowercase()
 
 
 def _bare(ids: pl.Series) -> pl.Series:
-    """Also without what spreadsheets put around an id (an apostrophe, ="…") and characters that nobody sees."""
+    """The plain form without invisible characters, leading zeros, ".0" and a spreadsheet's marks (apostrophe, ="…")."""
     seen = skeleton(ids).str.replace_all(r"\p{Cf}", "").str.strip_chars()
     return seen.str.replace(r"""^(?:'|=")(.*?)"?$""", "$1").str.strip_chars_start("0").str.replace(r"\.0+$", "")
 
@@ -69,7 +69,7 @@ def _plain_letters(text: str) -> str:
 
 
 def _change_letters(ids: pl.Series, change: Callable[[str], str]) -> pl.Series:
-    """The ids with those changed that are not plain ASCII; mostly there are none, and millions cost nothing."""
+    """Apply ``change`` to the ids that are not plain ASCII. Most tables have none, so millions of ids cost nothing."""
     foreign = (ids.str.len_bytes() != ids.str.len_chars()).fill_null(False)
     if not foreign.any():
         return ids

@@ -1,4 +1,4 @@
-"""The files that a result is made from: which bytes they were, and that no result is written over one of them."""
+"""The files that a result is made from. Their hashes are recorded, and no output may replace one of them."""
 
 import hashlib
 import os
@@ -12,14 +12,14 @@ from armwise.io.writing import check_writable
 from armwise.programme.findings import Findings
 from armwise.programme.settings_file import draft_programme
 
-# Endings of the files of a programme. What has one of them, and is not of the kind to be written, is not replaced.
+# Endings of the files of a programme. An existing file with one of them is only replaced by a file of the same kind.
 KNOWN_ENDINGS = frozenset(
     (".toml", ".csv", ".tsv", ".txt", ".xlsx", ".xlsm", ".xls", ".parquet", ".json", ".html", ".htm", ".armwise")
 )
 
 
 class Input(NamedTuple):
-    """A file by its name and the SHA-256 of the very bytes that were read."""
+    """The name of a file and the SHA-256 of the bytes that were read."""
 
     file: str
     sha256: str
@@ -33,16 +33,16 @@ class Input(NamedTuple):
 def check_output(
     output: PathLike, programme: PathLike, others: Iterable[PathLike], endings: Sequence[str], *, dry_run: bool = False
 ) -> None:
-    """Refuse an output that cannot be written or must not be, before any work is done for it.
+    """Refuse an output that cannot or must not be written, before any work is done for it.
 
     Args:
-        output: what is to be written.
+        output: the file to be written.
         programme: the path of ``programme.toml``; it and its tables are never replaced.
-        others: further files that are not to be replaced.
-        endings: of names of the kind to be written; an existing file of another known kind is not replaced.
-        dry_run: nothing will be written, so that the folder need not let it.
+        others: further files that must not be replaced.
+        endings: the endings of the kind of file to be written; an existing file of another known kind is not replaced.
+        dry_run: whether nothing will be written; then the folder need not be writable.
     """
-    # What is wrong with the settings is said when they are read for good.
+    # These findings are dropped: the settings are read again later, and problems are reported then.
     draft = draft_programme(Path(programme), Findings())
     sections = () if draft is None else (draft.beneficiaries, draft.engagement, draft.interventions)
     tables = [section.source.path for section in sections if section is not None]
@@ -56,7 +56,7 @@ def check_output(
 
 
 def refuse_inputs(output: PathLike, inputs: Iterable[PathLike]) -> None:
-    """Refuse an output that is one of the files read, by whatever name or link."""
+    """Refuse an output that is one of the input files, also under another name or by a link."""
     for path in inputs:
         if _is_same(output, path):
             raise OutputError(

@@ -1,4 +1,4 @@
-"""Whether the outcomes of the last list have been entered; without them, the next list repeats it."""
+"""Check that the outcomes of the last list have been entered. Without them, the next list names the same people."""
 
 import dataclasses
 import hashlib
@@ -19,7 +19,7 @@ from armwise.programme.records import Records
 from armwise.programme.steps import EPOCH, Calendar
 
 LIST_WITHOUT_OUTCOMES = "list-without-outcomes"
-# How lists beside programme.toml are named.
+# The names of call lists in the folder of programme.toml.
 LISTS = ("call-list*.csv", "call-list*.xlsx", "call-list*.parquet")
 LARGEST_MANIFEST = 2**20
 MANIFEST_FORMAT = "armwise-plan"
@@ -30,11 +30,11 @@ class LastList(NamedTuple):
     """The list of an earlier step.
 
     Attributes:
-        step: which one it was made for, in words.
-        start: its first day, or its number.
+        step: the step that it was made for, in words.
+        start: the first day of that step, or its number.
         num_calls: people on the list.
-        sha256: of the list.
-        ids: of the people on it; none if no file beside programme.toml is that list.
+        sha256: the hash of the list.
+        ids: the ids on the list; none if the list is no longer in the folder of programme.toml.
     """
 
     step: str
@@ -47,24 +47,24 @@ class LastList(NamedTuple):
 def note_missing_outcomes(
     folder: Path, people: pl.Series, interventions: Records, calendar: Calendar, findings: Findings
 ) -> frozenset[str]:
-    """Note it if most people on the last list have no row among the interventions since, delivered or not.
+    """Warn if most people on the last list have no row in the table of interventions since then, delivered or not.
 
     Args:
-        folder: of programme.toml, where lists and their manifests are.
-        people: the ids.
+        folder: the folder of programme.toml, with the lists and their manifests.
+        people: the ids of all beneficiaries.
         interventions: every row of the table.
-        calendar: of the plan.
-        findings: where it is noted.
+        calendar: the calendar of the plan.
+        findings: where the warning is noted.
 
     Returns:
-        The people on the last list without such a row; empty if that list is no longer there.
+        The people on the last list without such a row. Empty if there is no warning, or if the list is gone.
     """
     last = find_last_list(folder, calendar)
     if last is None:
         return frozenset()
     rows = interventions.rows.filter(pl.col("when") >= last.start)["person"].drop_nulls().unique()
     called = people.gather(rows).to_list()
-    # Lists hold ids as a spreadsheet may safely open them.
+    # Lists hold ids in the form that is safe to open in a spreadsheet.
     lacking = frozenset() if last.ids is None else last.ids - {safe_text(each) for each in called} - set(called)
     number = max(0, last.num_calls - len(called)) if last.ids is None else len(lacking)
     if 2 * number <= last.num_calls:
@@ -76,7 +76,7 @@ def note_missing_outcomes(
 
 
 def add_repeats(report: Report, lacking: frozenset[str], calls: pl.DataFrame) -> Report:
-    """The report, in which the warning says how many people without an outcome are on the new list again."""
+    """Add to the report's warning how many of the people without an outcome are on the new list again."""
     again = sum(each in lacking or safe_text(each) in lacking for each in calls["id"])
     if not again:
         return report
@@ -89,7 +89,7 @@ def add_repeats(report: Report, lacking: frozenset[str], calls: pl.DataFrame) ->
 
 
 def find_last_list(folder: Path, calendar: Calendar) -> LastList | None:
-    """The newest list of a step before the planned one, by the manifests; one that is still there comes first."""
+    """The newest list of a step before the planned one, by the manifests. A list that still exists is preferred."""
     planned = calendar.origin + calendar.num_steps * calendar.step_days
     lists = [each for each in _read_manifests(folder / MANIFESTS, calendar.by_week) if each.start < planned]
     if not lists:
@@ -105,7 +105,7 @@ def find_last_list(folder: Path, calendar: Calendar) -> LastList | None:
 
 def _read_manifests(folder: Path, by_week: bool) -> Iterator[LastList]:
     for path in sorted(folder.glob("*.json")) if folder.is_dir() else []:
-        # A file that is no manifest says nothing about any list; --verify complains about damaged ones.
+        # Files that are not manifests are ignored; --verify reports damaged ones.
         try:
             content = path.read_bytes() if path.is_file() and path.stat().st_size <= LARGEST_MANIFEST else b""
             page = json.loads(content)
@@ -127,7 +127,7 @@ def _as_list(page: Any, by_week: bool) -> LastList | None:
 
 
 def _start(step: str, by_week: bool) -> int | None:
-    """The first day of a step, or its number, from its words in a manifest (``Calendar.label``)."""
+    """The first day of a step, or its number, read from its words in a manifest (``Calendar.label``)."""
     found = re.fullmatch(r"week (\d{1,9})" if by_week else r"the step from (\d{4}-\d{2}-\d{2})", step)
     if found is None:
         return None
@@ -138,11 +138,11 @@ def _start(step: str, by_week: bool) -> int | None:
 
 
 def _read_lists(folder: Path, wanted: set[str]) -> Iterator[tuple[str, frozenset[str]]]:
-    """The ids of every list beside programme.toml that is one of those wanted, by its hash."""
+    """The hash and the ids of each wanted list in the folder of programme.toml."""
     for path in sorted(path for pattern in LISTS for path in folder.glob(pattern)):
         try:
             content = path.read_bytes() if path.is_file() else b""
-        except OSError:  # then it is not known whom the list names, as if it were gone
+        except OSError:  # treat an unreadable list as missing
             continue
         sha256 = hashlib.sha256(content).hexdigest()
         if sha256 in wanted:

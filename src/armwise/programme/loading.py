@@ -1,4 +1,4 @@
-"""From a programme's own files to clean arrays, or to a list of everything that is wrong with them."""
+"""Read a programme's own files. The result is clean arrays, or a list of everything that is wrong with the files."""
 
 import dataclasses
 from pathlib import Path
@@ -25,27 +25,28 @@ from armwise.programme.settings import Outage, ProgrammeSettings
 from armwise.programme.settings_file import Draft, complete, draft_programme
 from armwise.programme.steps import Calendar, make_calendar, rows_of_attempts, rows_of_calls
 
-# With one step before it nothing is usual yet, and with few people shares jump by chance.
+# An outage is a share below the usual one. One earlier step does not show what is usual, and with few people the
+# shares jump by chance.
 FEWEST_STEPS, FEWEST_PEOPLE = 2, 20
-# Below all states, so that the highest of a step wins.
+# Lower than every state, so that the maximum of a step's states ignores it.
 UNOBSERVED = -1
 
 
 def check_programme(path: PathLike, *, despite_outage: bool = False) -> Report:
-    """Every problem of ``programme.toml`` and of its tables at once; nothing is written.
+    """Find every problem of ``programme.toml`` and of its tables in one run; nothing is written.
 
     Args:
-        path: of ``programme.toml``.
+        path: the path of ``programme.toml``.
         despite_outage: whether a sudden drop in the last step is only a warning.
     """
     return examine_programme(path, despite_outage=despite_outage)[0]
 
 
 def load_programme(path: PathLike, *, despite_outage: bool = False) -> ProgrammeData:
-    """The programme's data as clean arrays, with its settings.
+    """Load the programme's data as clean arrays, with its settings.
 
     Args:
-        path: of ``programme.toml``.
+        path: the path of ``programme.toml``.
         despite_outage: whether to go on if the last step was hardly observed.
 
     Raises:
@@ -56,7 +57,7 @@ def load_programme(path: PathLike, *, despite_outage: bool = False) -> Programme
 
 
 def load_with_findings(path: PathLike, *, despite_outage: bool = False) -> tuple[Report, ProgrammeData]:
-    """The data as ``load_programme`` gives them, and before them the warnings."""
+    """Load the data as ``load_programme`` does; return the report with the warnings first, then the data."""
     report, data = examine_programme(path, despite_outage=despite_outage)
     if report.exit_code == ExitCode.OUTAGE:
         raise OutageError(report)
@@ -66,7 +67,7 @@ def load_with_findings(path: PathLike, *, despite_outage: bool = False) -> tuple
 
 
 def examine_programme(path: PathLike, *, despite_outage: bool = False) -> tuple[Report, ProgrammeData | None]:
-    """Both the report and, if there is no error, the data."""
+    """Check and read the programme. Returns the report, and the data if there is no error."""
     findings = Findings()
     draft = draft_programme(Path(path), findings)
     data = None if draft is None else _examine_tables(draft, despite_outage, findings)
@@ -102,7 +103,7 @@ def _combine(
     calls = rows_of_calls(interventions, calendar, programme.time, people, findings)
     if interventions.table.frame.height and not interventions.rows["counts"].any():
         findings.add("table-no-calls", interventions.table.file)
-    # The arrays are only worth building from rows that are all sound; outages would be false alarms otherwise.
+    # Stop if any row is wrong: missing rows would look like outages.
     if findings.any_errors:
         return None
     states = _by_step(attempts, len(people.ids), calendar.num_steps)
@@ -123,7 +124,7 @@ def _combine(
 
 
 def _by_step(attempts: pl.DataFrame, num_people: int, num_steps: int) -> Int[np.ndarray, "people steps"]:
-    """The highest state of each person's connected calls in each step, −1 where none connected."""
+    """The highest state of each person's connected calls in each step; −1 where no call connected."""
     seen = attempts.drop_nulls("state")
     cells = seen["person"].cast(pl.Int64).to_numpy() * num_steps + seen["step"].to_numpy()
     states = np.full(num_people * num_steps, UNOBSERVED, dtype=np.int16)
@@ -152,10 +153,10 @@ def _note_outages(
 def find_outages(
     shares: Float[np.ndarray, " steps"], num_people: int | Int[np.ndarray, " steps"], rule: Outage
 ) -> tuple[int, ...]:
-    """The steps whose observed share is below (1 − drop) × the median share of up to ``window`` steps before.
+    """Find the steps whose observed share is below (1 − drop) × the median share of up to ``window`` steps before.
 
-    ``num_people`` take part in all steps, or in each. Earlier outages stay in the median, so that a lasting change is
-    an outage at first and then the new usual.
+    ``num_people`` is how many take part: one number for all steps, or one for each step. Earlier outages stay in the
+    median. So a lasting change is an outage at first, and later the usual share.
 
     Example:
         >>> find_outages(np.array([0.8, 0.8, 0.3, 0.8]), 100, Outage(drop=0.5, window=4))

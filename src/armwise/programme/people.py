@@ -1,4 +1,4 @@
-"""The table of beneficiaries: who they are, what is known of them, who may not be called."""
+"""The table of beneficiaries: who they are, what is known about them, and who may not be called."""
 
 import difflib
 import json
@@ -15,7 +15,7 @@ from armwise.programme.settings import BeneficiariesTable, Budget, NeverCall, Ru
 from armwise.programme.table_file import read_table
 from armwise.text import HIDDEN
 
-# A column of more values than this says something else than whom to call, and its cells may be personal.
+# A column with more values than this is probably not a status, and its cells may be personal.
 MOST_VALUES = 20
 SIMILAR = 0.7
 
@@ -27,11 +27,11 @@ class People:
     Attributes:
         ids: text, distinct.
         features: numbers as Float64, categories as text; null where a cell is empty.
-        enrolled: the day or step since when each takes part; none if the programme does not say.
-        left: the first day or step on which each no longer takes part, null where that is not known; none if the
-            programme does not say.
-        groups: text; none without groups.
-        exclusions: why a person is never called, null for those who may be.
+        enrolled: the day or step from which each person takes part; none if the programme does not say.
+        left: the first day or step on which each person no longer takes part, null where that is not known; none if
+            the programme does not say.
+        groups: text; none if the programme has no groups.
+        exclusions: why a person is never called; null for people who may be called.
         complete: whether every row of the table could be read.
     """
 
@@ -47,7 +47,7 @@ class People:
 def read_people(
     section: BeneficiariesTable, time: Time, budget: Budget, rules: Rules, programme: str, findings: Findings
 ) -> People | None:
-    """The people of the table; none if it cannot be read or has nobody. ``programme`` is the name of programme.toml."""
+    """Read the people; none if the table is empty or unreadable. ``programme`` is the file name of programme.toml."""
     optional = [section.enrolled, section.left, budget.group, *(never.column for never in rules.never_call)]
     columns = (*section.numbers, *section.categories, *(name for name in optional if name))
     table = read_table(section.source, section.id, columns, findings)
@@ -88,7 +88,7 @@ def _in_order(people: pl.DataFrame, complete: bool) -> People:
 
 
 def _features(table: Table, section: BeneficiariesTable, findings: Findings) -> list[pl.Series]:
-    # A prefix of their own keeps the programme's names apart from ours.
+    # The prefix keeps the programme's column names apart from ours.
     columns = []
     for name in section.numbers:
         if name in table.frame.columns:
@@ -107,7 +107,7 @@ def _features(table: Table, section: BeneficiariesTable, findings: Findings) -> 
 def _note_useless(table: Table, column: pl.Series, findings: Findings) -> None:
     distinct, people = column.n_unique(), len(column)
     name = column.name.removeprefix("feature ")
-    # Cells that could not be read are all missing, and so all alike; they have a finding of their own.
+    # Cells that could not be read become null and so look constant; they already have their own finding.
     all_read = column.null_count() == table[name].null_count()
     if distinct == 1 and people > 1 and all_read:
         findings.add("feature-constant", table.file, column=name)
@@ -151,7 +151,7 @@ def _enrolled(table: Table, section: BeneficiariesTable, time: Time, findings: F
 def _left(
     table: Table, section: BeneficiariesTable, enrolled: pl.Series | None, time: Time, findings: Findings
 ) -> pl.Series | None:
-    """When each person left, or finishes by the length of the programme, whichever is earlier."""
+    """When each person leaves: the date in the table, or the end of the programme's length if that is earlier."""
     ends = []
     if section.left is not None and section.left in table.frame.columns:
         left = _optional_dates(table, section.left, time, findings)
@@ -164,7 +164,7 @@ def _left(
 
 
 def _optional_dates(table: Table, column: str, time: Time, findings: Findings) -> pl.Series:
-    """A column of dates, or steps, that may be empty."""
+    """Read a column of dates, or steps, in which cells may be empty."""
     filled = table[column].is_not_null()
     rows = Table(table.source, table.frame.filter(filled), table.rows.filter(filled), table.id_column, table.complete)
     dates = to_steps_or_days(rows, column, time, findings)
@@ -173,7 +173,7 @@ def _optional_dates(table: Table, column: str, time: Time, findings: Findings) -
 
 
 def read_exclusions(table: Table, rules: Rules, programme: str, findings: Findings) -> pl.Series:
-    """The reason never to call each person, by column and value; null for those who may be called.
+    """Why each person is never called, as column and value; null for people who may be called.
 
     Capitals and spaces around a value do not matter. A value that is in neither list is an error.
     """
@@ -209,9 +209,9 @@ def _note_unlisted(
 
 
 def _propose(words: pl.Series, never: NeverCall, programme: str, findings: Findings) -> tuple[str, ...]:
-    """Note that the list of allowed values is missing, with the line to add; return what that line allows.
+    """Note that the list of allowed values is missing, and propose the line to add; return the values in that line.
 
-    Values that are empty, or that look like a misspelt value of never_call, are not proposed: they are noted by row.
+    Empty values, and values that look like a misspelt value of never_call, are not proposed. They are noted by row.
     """
     known = [_plain(value) for value in never.values]
     others = sorted(value for value in set(words.to_list()) - set(known) if not _is_doubtful(value, known))
@@ -229,7 +229,7 @@ def _propose(words: pl.Series, never: NeverCall, programme: str, findings: Findi
 
 
 def _is_doubtful(value: str, known: list[str]) -> bool:
-    """Whether a value may be a misspelt one of the list, or stands for a missing one."""
+    """Whether a value may be a misspelt value of the list, or stands for a missing value."""
     letters = re.sub(r"\W|_", "", value)
     if not letters or value in PLACEHOLDERS:
         return True

@@ -1,4 +1,4 @@
-"""Columns that tell people apart one by one, such as names: a model must not learn from them, because it keeps them."""
+"""Find columns that identify single people, such as names. A model must not learn from them: it keeps their values."""
 
 from collections.abc import Sequence
 
@@ -7,19 +7,20 @@ import polars as pl
 from armwise.data.columns import Categories, Numbers
 from armwise.errors import InvalidInputError
 
-# With at least so many people, a column is personal if more than this share of them have a value that nobody else has.
+# With at least this many people, a column is personal if more than this share of them have a value nobody else has.
 MANY_PEOPLE, SHARE_ALONE = 50, 0.5
-# With fewer people, small groups look alike (12 people from 10 villages), so all of them must have their own value.
+# With fewer people, small groups look the same (12 people from 10 villages), so every person must have her own value.
 FEW_PEOPLE = 10
-# A whole number of eight digits or more is the number of a telephone, an identity card or a date of birth.
+# A whole number of eight digits or more is probably a telephone number, an identity number or a date of birth.
 LONG_NUMBER = 10**7
 
 
 def is_personal(column: pl.Series) -> bool:
     """Whether most people have a value in this column that nobody else has.
 
-    Words are judged by that alone. Numbers are personal only if most of them are whole and have eight digits or more:
-    their quantiles, which a model keeps, are then the telephone numbers of real people. Ages and weights are not.
+    For text, this is the only test. Numbers must also be long: most of them are whole and have eight digits or more.
+    A model keeps quantiles, and the quantiles of such numbers are telephone numbers of real people. Ages and weights
+    are shorter.
 
     Args:
         column: text or numbers ``[people]``, null where not known.
@@ -42,11 +43,11 @@ def is_personal(column: pl.Series) -> bool:
 
 
 def refuse_personal(people: pl.DataFrame, categorical: Sequence[str], numeric: Sequence[str]) -> None:
-    """Refuse to learn from personal columns, all of them in one message.
+    """Refuse to learn from personal columns; one message names all of them.
 
     Args:
         people: one row per person.
-        categorical: the columns that are told apart by their words.
+        categorical: the columns that hold categories.
         numeric: the columns that are cut at quantiles.
     """
     read = [Categories.read(people[name]) for name in categorical] + [Numbers.read(people[name]) for name in numeric]

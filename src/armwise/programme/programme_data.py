@@ -1,4 +1,4 @@
-"""A programme's checked tables as arrays: who takes part, their weeks, and what the tables hold in numbers."""
+"""A programme's checked tables as arrays: the people, what happened to them in each step, and summary numbers."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -22,20 +22,20 @@ FINISHED, NOT_ENROLLED = "finished", "not enrolled yet"
 
 @dataclass(frozen=True)
 class DataQuality:
-    """What the tables hold, in numbers and without anybody's data.
+    """What the tables hold, as totals and shares. It contains no person's data.
 
     Attributes:
         num_people: beneficiaries.
         num_steps: steps before the planned one.
-        planned_step: the one that is planned, in words.
+        planned_step: the planned step, in words.
         num_attempts: rows of the engagement table.
-        num_left_out: of them, those outside the steps or the time in which the person took part.
-        observed_shares: of the people who took part in each step, the share of whom a call connected.
+        num_left_out: attempts outside the steps, or outside the time in which the person took part.
+        observed_shares: for each step, the share of its participants with a call that connected.
         outages: steps in which that share fell suddenly, counted from 0.
-        num_never_observed: of the people who take part in the planned step, those of whom no call ever connected.
+        num_never_observed: participants of the planned step with no call that ever connected.
         num_calls: interventions that count.
-        num_excluded: of the people who take part in the planned step, those who are never called.
-        num_finished: people who take part no longer.
+        num_excluded: participants of the planned step who are never called.
+        num_finished: people who no longer take part.
         num_not_enrolled: people who do not take part yet.
         missing_features: for each feature, how many people lack it.
     """
@@ -57,26 +57,27 @@ class DataQuality:
 
 @dataclass(frozen=True, eq=False)
 class ProgrammeData:
-    """A programme's checked tables, people in the order of their ids; the order of rows changes nothing.
+    """A programme's checked tables, with people in the order of their ids. The files' row order has no effect.
 
     Attributes:
-        programme: the settings they were read by.
-        roster: where each person stands before the planned step. Null means never, or not known.
+        programme: the settings with which the tables were read.
+        roster: one row per person, as known before the planned step. Null means never, or not known.
 
             - id: text.
             - state: the state last observed.
-            - since_observed: 1 if that was in the step before the planned one.
-            - observed: in how many steps she was observed.
-            - calls: calls by health workers so far, those before the first step included.
-            - since_call: 1 if the last was in the step before the planned one, 0 in the planned one.
-            - exclusion: why she is not called in the planned step: "finished", "not enrolled yet", or by which value
-              never; null for those who may be.
+            - since_observed: steps since then; 1 if it was in the step before the planned one.
+            - observed: the number of steps in which she was observed.
+            - calls: calls by health workers so far, including those before the first step.
+            - since_call: steps since the last such call; 1 if it was in the step before the planned one, 0 if it was
+              in the planned one.
+            - exclusion: why she is not called in the planned step: "finished", "not enrolled yet", or the column and
+              value that exclude her; null for people who may be called.
             - group: text; there is no such column if the programme has no groups.
         features: a column for each feature: Float64 for numbers, text for categories, null where empty.
         trajectories: one state and action per person and step before the planned one.
         quality: what the tables hold, in numbers.
-        without_outcome: the people on the last list of whom no outcome has been entered, if these are most of it.
-        hashes: the SHA-256 of the settings and of each table, of the very bytes that were read, by path.
+        without_outcome: the people on the last list without an outcome, if they are more than half of the list.
+        hashes: for each path, the SHA-256 of the bytes that were read: the settings and each table.
     """
 
     programme: ProgrammeSettings
@@ -89,7 +90,7 @@ class ProgrammeData:
 
     @property
     def inputs(self) -> dict[str, Input]:
-        """The files by what they are."""
+        """The files that were read, by role: "settings", "beneficiaries" and so on."""
         return {name: Input(path.name, self.hashes[path]) for name, path in self.programme.files.items()}
 
     @property
@@ -108,7 +109,7 @@ class ProgrammeData:
         return ~is_absent(self.roster["exclusion"]).to_numpy()
 
     def of_those_taking_part(self) -> "ProgrammeData":
-        """The same without the people who do not take part in the planned step; ``quality`` stays."""
+        """The same data with only the people who take part in the planned step; ``quality`` does not change."""
         rows = np.flatnonzero(self.taking_part)
         if len(rows) == self.roster.height:
             return self
@@ -129,9 +130,10 @@ def assemble(
     quality: DataQuality,
     hashes: Mapping[Path, str],
 ) -> ProgrammeData:
-    """The data from sound tables: what was observed and done in each step, and where each person stands."""
+    """Build the data from tables without errors: what was observed and done in each step, and each person's row."""
     observed = states >= 0
-    # An action leads from its step's state to the next one's: a call that shows at once belongs to the step before.
+    # An action leads from its step's state to the next step's state. So a call that takes effect in its own step is
+    # an action of the step before.
     steps = calls["step"] - int(programme.interventions.at_once)
     inside = steps.is_between(0, calendar.num_steps - 1)
     actions = np.zeros(states.shape, dtype=np.int16)
@@ -164,7 +166,7 @@ def _roster(people: People, states: Int[np.ndarray, "people steps"], calls: pl.D
 
 
 def is_absent(exclusions: pl.Series) -> pl.Series:
-    """Of whom the exclusions say that they do not take part in the planned step."""
+    """Who does not take part in the planned step, according to the exclusions."""
     return exclusions.is_in([FINISHED, NOT_ENROLLED]).fill_null(False)
 
 
@@ -178,7 +180,7 @@ def measure_quality(
     states: Int[np.ndarray, "people steps"],
     calls: pl.DataFrame,
 ) -> DataQuality:
-    """The tables in numbers."""
+    """Count what the tables hold."""
     exclusions = people.exclusions
     taking_part = ~is_absent(exclusions)
     return DataQuality(
@@ -201,7 +203,7 @@ def measure_quality(
 def count_present(
     observed: Bool[np.ndarray, "people steps"], people: People, calendar: Calendar
 ) -> Int[np.ndarray, " steps"]:
-    """How many people take part in each step. Those who leave in a step count in it only if they were observed."""
+    """How many people take part in each step. A person who leaves in a step counts in it only if she was observed."""
     steps = np.arange(calendar.num_steps)
     present = np.full(calendar.num_steps, len(people.ids))
     if people.enrolled is not None:
@@ -215,9 +217,9 @@ def count_present(
 
 
 def add_absent(people: People, calendar: Calendar) -> pl.Series:
-    """The exclusions, with those who do not take part in the planned step.
+    """Add the people who do not take part in the planned step to the exclusions.
 
-    Whoever leaves in the planned step has finished too: the call might come after that day.
+    A person who leaves during the planned step also counts as finished, because the call might come after she left.
     """
     reasons = people.exclusions
     if people.enrolled is not None:

@@ -1,4 +1,4 @@
-"""The call logs: every attempt and every intervention, by person and by day or step."""
+"""The two call logs: attempts to reach people, and calls by health workers, by person and by day or step."""
 
 from dataclasses import dataclass
 
@@ -18,13 +18,13 @@ MAKE_AGREE = "Write the id alike in both files: zeros, spaces, capitals, letters
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Rows of a log that could be understood.
+    """The rows of a call log that could be understood.
 
     Attributes:
-        table: as read, for findings about its rows.
+        table: the table as read; findings about its rows need it.
         when_column: the name of the column of dates or weeks.
-        rows: ``person`` (place in the order of ids; null if unknown), ``when`` (day or step; null if unreadable),
-            and ``state`` (null if the call did not connect) or ``counts`` (whether the call was made).
+        rows: ``person`` (index in the order of ids; null if the id is unknown), ``when`` (day or step; null if it
+            cannot be read), and ``state`` (null if the call did not connect) or ``counts`` (whether the call counts).
     """
 
     table: Table
@@ -33,7 +33,7 @@ class Records:
 
 
 def read_engagement(section: EngagementTable, time: Time, people: People | None, findings: Findings) -> Records | None:
-    """Every attempt to reach a person, as a state if the call connected."""
+    """Read every attempt to reach a person, with the state if the call connected."""
     columns = [name for name in (section.when, section.seconds, section.state, section.connected) if name]
     table = _read(section.source, section.id, columns, "table-empty", findings)
     if table is None:
@@ -47,7 +47,7 @@ def read_engagement(section: EngagementTable, time: Time, people: People | None,
 
 
 def _states(table: Table, section: EngagementTable, connected: pl.Series | None, findings: Findings) -> pl.Series:
-    """The state of each attempt. States rise with the seconds, so the longest call of a step is its highest state."""
+    """The state of each attempt. More seconds never give a lower state: a step's longest call has its highest state."""
     nothing = pl.Series("state", [None] * table.frame.height, dtype=pl.Int16)
     measure = section.seconds or section.state
     if measure not in table.frame.columns:
@@ -63,7 +63,7 @@ def _states(table: Table, section: EngagementTable, connected: pl.Series | None,
 def read_interventions(
     section: InterventionsTable, time: Time, people: People | None, findings: Findings
 ) -> Records | None:
-    """Every call by a health worker that is to count."""
+    """Read the calls by health workers, with a mark for each that says whether it counts."""
     columns = [name for name in (section.when, section.status) if name]
     table = _read(section.source, section.id, columns, "table-no-calls", findings)
     if table is None:
@@ -96,7 +96,7 @@ def _records(
 
 
 def _places(table: Table, people: People | None, findings: Findings) -> pl.Series:
-    """Each row's place among the people, null if it has none there."""
+    """The index of each row's person among the people; null if the id is unknown."""
     ids = table[table.id_column].alias("id")
     if people is None:
         return pl.Series("person", [None] * len(ids), dtype=pl.Int32)
@@ -108,7 +108,7 @@ def _places(table: Table, people: People | None, findings: Findings) -> pl.Serie
 
 
 def _note_unknown(table: Table, ids: pl.Series, places: pl.Series, people: People, findings: Findings) -> None:
-    """Note ids nobody has; where only zeros, capitals or looks differ, say whose they seem to be."""
+    """Note ids that no beneficiary has. Where a known id is similar, the finding names it."""
     unknown = (places.is_null() & ids.is_not_null() & (ids.str.strip_chars() != "")).arg_true()
     if not len(unknown):
         return

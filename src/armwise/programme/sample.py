@@ -1,4 +1,4 @@
-"""A small programme to start from: files as a programme has them, simulated throughout. Nobody in them is real."""
+"""Write a small sample programme to start from. All its files are simulated; nobody in them is real."""
 
 import os
 from datetime import date, timedelta
@@ -24,10 +24,10 @@ CATEGORIES = {
 }
 AGE_BANDS = 5
 DISTRICTS = ("centre", "north", "south")
-# As in sample_programme.toml.
+# The calls per district and week in sample_programme.toml.
 SAMPLE_CALLS = 4
-# Beyond the defaults of simulated_programme: features tell little, and some weeks are not observed. The note in
-# sample_programme.toml says in words what this means.
+# Changes to the defaults of simulated_programme: features explain little, and some weeks are not observed. The note in
+# sample_programme.toml explains what this means.
 ASSUMED: dict[str, Any] = {"explained": 0.02, "unobserved": 0.15}
 STATUSES = ("active", "opted out", "moved away")
 
@@ -43,15 +43,15 @@ def init_programme(folder: PathLike, *, seed: int = 0, dry_run: bool = False) ->
     """Write a commented ``programme.toml`` and a simulated programme's three tables into a new folder.
 
     Args:
-        folder: must not exist yet.
-        seed: of the simulation.
-        dry_run: whether to write nothing and only say what would be written.
+        folder: the folder to create; it must not exist yet.
+        seed: the seed of the simulation.
+        dry_run: whether to write nothing and only return the files that would be written.
 
     Returns:
-        The files.
+        The paths of the files.
     """
     target = Path(folder)
-    # Not Path.exists, which raises where a folder above may not be entered; write_folder says that in words.
+    # Not Path.exists, which raises if a folder above may not be entered; write_folder has a clear message for that.
     if os.path.lexists(target):
         raise OutputError(f"{target} exists already. Give the name of a new folder.")
     contents = sample_programme(seed).contents
@@ -63,14 +63,14 @@ def init_programme(folder: PathLike, *, seed: int = 0, dry_run: bool = False) ->
 def sample_programme(
     seed: Any = 0, num_people: int = 300, num_weeks: int = 8, calls_per_group: int = SAMPLE_CALLS, **assumed: Any
 ) -> Sample:
-    """The sample's files, from ``simulated_programme``: attempts, seconds and dates that have its states.
+    """Make the sample's files: attempts, seconds and dates that lead to the states of ``simulated_programme``.
 
     Args:
         seed: a whole number.
         num_people: beneficiaries.
         num_weeks: weeks of calls.
-        calls_per_group: that can be made in a week in each district.
-        assumed: of ``simulated_programme``, where it is to be another than in the sample.
+        calls_per_group: calls that can be made in a week in each district.
+        assumed: arguments of ``simulated_programme`` that differ from those of the sample.
     """
     levels = (*(len(words) for words in CATEGORIES.values()), AGE_BANDS)
     simulated = simulated_programme(
@@ -86,7 +86,7 @@ def sample_programme(
     }
     settings = resources.files("armwise.programme").joinpath("sample_programme.toml").read_text(encoding="utf-8")
     settings = _with_budget(settings, calls_per_group)
-    # Rows as they come, in no order: nothing may depend on it.
+    # Shuffle the rows, because no result may depend on their order.
     shuffled = {name: table[rng.permutation(table.height)].write_csv() for name, table in tables.items()}
     return Sample({"programme.toml": settings, **shuffled}, simulated)
 
@@ -117,7 +117,7 @@ def _beneficiaries(rng: np.random.Generator, ids: np.ndarray, codes: np.ndarray)
 
 
 def _engagement(rng: np.random.Generator, ids: np.ndarray, simulated: SimulatedProgramme) -> pl.DataFrame:
-    """Up to three attempts a week. The longest connected call has the simulated state; an unseen week has none."""
+    """Up to three attempts a week. The longest connected call gives the simulated state; unobserved weeks have none."""
     rows = []
     states, observed = (np.asarray(each) for each in (simulated.trajectories.states, simulated.trajectories.observed))
     for person, week in np.ndindex(*states.shape):
@@ -126,7 +126,7 @@ def _engagement(rng: np.random.Generator, ids: np.ndarray, simulated: SimulatedP
         longest = int(rng.integers(31, 120)) if states[person, week] else int(rng.integers(0, 31))
         for number, day in enumerate(days):
             last = number == len(days) - 1
-            # Before the longest call there may be shorter ones that connected.
+            # Shorter calls may have connected before the longest one.
             answered = connects and (last or rng.random() < 0.2)
             seconds = longest if last else int(rng.integers(0, longest + 1))
             when = FIRST_DAY + timedelta(days=int(7 * week + day))
@@ -135,7 +135,7 @@ def _engagement(rng: np.random.Generator, ids: np.ndarray, simulated: SimulatedP
 
 
 def _interventions(rng: np.random.Generator, ids: np.ndarray, simulated: SimulatedProgramme) -> pl.DataFrame:
-    # All calls, also those in weeks that were not observed: trajectories leave these out.
+    # All calls, including those in unobserved weeks, which the trajectories leave out.
     calls = simulated.calls
     made = [(ids[person], _day(rng, week), "delivered") for person, week in np.argwhere(calls)]
     not_made = [

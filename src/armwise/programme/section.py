@@ -1,4 +1,4 @@
-"""Reading one section of programme.toml: a value is checked when asked for, keys nobody asked for are refused."""
+"""Read one section of programme.toml. Each value is checked when it is read; keys that nothing reads are refused."""
 
 import contextlib
 import difflib
@@ -16,13 +16,13 @@ INVISIBLE = "It contains invisible or control characters."
 
 
 class Section:
-    """The settings under one heading. A wrong value is noted and its default returned, so that checking goes on.
+    """The settings under one heading. For a wrong value, it notes a finding and returns the default, so checks go on.
 
     Args:
         name: the heading, without brackets; empty for the top of the file.
-        values: what TOML has there; anything but a table is noted.
+        values: what TOML has under the heading; a finding is noted if it is not a table.
         file: the name of the file, for the findings.
-        text: the whole file, to name the row of a key.
+        text: the text of the whole file, to find the row of a key.
         findings: where wrong values are noted.
     """
 
@@ -46,7 +46,7 @@ class Section:
         return key in self._values
 
     def keys(self) -> list[str]:
-        """All keys, where they are names of the programme's own."""
+        """All keys of the section, for a section in which the programme chooses the keys."""
         self._known += self._values
         for key in self._values:
             if HIDDEN.search(key):
@@ -58,7 +58,7 @@ class Section:
         return self._get(key, default, lambda value: isinstance(value, str) and value.strip() != "", "text in quotes")
 
     def required_text(self, key: str, remedy: str) -> str | None:
-        """Text that must be there; none is noted."""
+        """Text that must be set; if it is missing, a finding is noted."""
         if key not in self._values:
             self._known.append(key)
             self.refuse(key, "config-missing-key", remedy=remedy)
@@ -66,7 +66,7 @@ class Section:
         return self.text(key)
 
     def texts(self, key: str, default: tuple[str, ...] = (), *, empty: bool = False) -> tuple[str, ...]:
-        """A list of texts, each once; with ``empty``, one of them may be empty."""
+        """A list of different texts; with ``empty``, one of them may be empty."""
 
         def valid(value: Any) -> bool:
             words = isinstance(value, list) and all(isinstance(word, str) and (word.strip() or empty) for word in value)
@@ -84,7 +84,7 @@ class Section:
         )
 
     def share(self, key: str, default: float, *, with_ends: bool = False) -> float:
-        """A number between 0 and 1; 0 and 1 themselves only with the ends."""
+        """A number between 0 and 1; 0 and 1 themselves are allowed only with ``with_ends``."""
 
         def valid(value: Any) -> bool:
             return _is_number(value) and (0 <= value <= 1 if with_ends else 0 < value < 1)
@@ -103,7 +103,7 @@ class Section:
         return tuple(float(each) for each in values)
 
     def choice(self, key: str, options: Sequence[str]) -> str:
-        """One of a few words; the first unless set."""
+        """One of a few words; the default is the first."""
         words = " or ".join(f'"{option}"' for option in options)
         return str(self._get(key, options[0], lambda value: isinstance(value, str) and value in options, words))
 
@@ -130,7 +130,7 @@ class Section:
         )
 
     def refuse_unknown(self) -> None:
-        """Note every key that was never asked for, with the most similar one that exists."""
+        """Note every key that was never read, with the most similar valid key."""
         for key in self._values:
             if key not in self._known:
                 near = difflib.get_close_matches(key, self._known, 1, 0.6)
@@ -147,7 +147,7 @@ class Section:
         return default
 
     def _without_hidden(self, key: str, default: Any) -> Any:
-        """The value, unless it is text with characters that nobody sees and a terminal may obey."""
+        """The value, or the default if the text has invisible characters, which a terminal may obey."""
         value = self._values[key]
         texts = value if isinstance(value, list) else [value]
         if any(isinstance(text, str) and HIDDEN.search(text) for text in texts):
@@ -156,7 +156,7 @@ class Section:
         return value
 
     def _row(self, key: str | None) -> int | None:
-        """The line on which the key is set; TOML's reader does not tell, so look for it under its heading."""
+        """The line on which the key is set. The TOML reader does not say it, so search under the heading."""
         inside, below = self.name == "", f"{self.name}.{key}" if self.name else key
         for row, line in enumerate(self._text.splitlines(), start=1):
             heading = re.match(r"\s*\[+\s*([^\]]*?)\s*\]", line)

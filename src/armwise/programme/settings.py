@@ -1,4 +1,4 @@
-"""programme.toml: where a programme's tables are, what their columns mean, and by which rules it plans."""
+"""The settings in programme.toml: where a programme's tables are, what their columns mean, and its rules for plans."""
 
 from dataclasses import dataclass
 from datetime import date
@@ -16,12 +16,12 @@ class Source:
     """Where a table is, and how its cells are written.
 
     Attributes:
-        section: its heading in ``programme.toml``, without brackets.
+        section: the table's heading in ``programme.toml``, without brackets.
         name: the file as ``programme.toml`` names it, for messages.
-        path: the same, from the folder of ``programme.toml``.
-        sheet: of a workbook; none if it has only one.
-        separator: of a CSV file.
-        encoding: of a CSV file, as Python names it.
+        path: the same file, with the folder of ``programme.toml``.
+        sheet: the sheet of a workbook; none if the workbook has only one.
+        separator: the character between the columns of a CSV file.
+        encoding: the encoding of a CSV file, as Python names it.
         date_format: as in Python's ``strptime``; none for the format of ``[time]``.
         decimal: the mark before the decimals, "." or ",".
     """
@@ -37,7 +37,7 @@ class Source:
 
     @property
     def is_text(self) -> bool:
-        """Whether the file is plain text; workbooks and Parquet files keep numbers and dates as such."""
+        """Whether the file is plain text. Workbooks and Parquet files have cells of type number and date."""
         return self.path.suffix.lower() in TEXT_FILES
 
 
@@ -47,12 +47,13 @@ class BeneficiariesTable:
 
     Attributes:
         source: where the table is.
-        id: of a person.
+        id: the column of ids.
         numbers: features that are numbers.
         categories: features that are words.
-        enrolled: since when a person takes part.
-        left: the first day, or step, on which a person no longer takes part; an empty cell if that is not known yet.
-        length: steps for which everyone takes part, from enrolment on; none if that is not limited.
+        enrolled: the column of the day, or step, from which a person takes part.
+        left: the column of the first day, or step, on which a person no longer takes part; a cell is empty if that is
+            not known yet.
+        length: the number of steps for which everyone takes part, from enrolment; none if there is no limit.
     """
 
     source: Source
@@ -66,7 +67,7 @@ class BeneficiariesTable:
 
 @dataclass(frozen=True)
 class EngagementTable:
-    """The columns of the call log. Either ``seconds``, cut at ``thresholds``, or ``state`` is set, never both."""
+    """The columns of the engagement table. Either ``seconds``, cut at ``thresholds``, or ``state`` is set, not both."""
 
     source: Source
     id: str
@@ -85,8 +86,8 @@ class InterventionsTable:
     """The columns of the calls by health workers.
 
     Attributes:
-        count_planned: whether a planned call is to count as one made.
-        at_once: whether a call shows in the engagement of its own step; otherwise in that of the next.
+        count_planned: whether a planned call counts as a call that was made.
+        at_once: whether a call affects the engagement of its own step; otherwise it affects that of the next step.
     """
 
     source: Source
@@ -104,12 +105,12 @@ class Time:
     """How time is cut into steps.
 
     Attributes:
-        by_week: whether the tables number their steps themselves; otherwise they hold dates.
-        step_days: length of a step; 1 if they number them.
-        date_format: of tables that set none themselves, as in Python's ``strptime``; ISO dates if none.
+        by_week: whether the tables hold week numbers; otherwise they hold dates.
+        step_days: length of a step in days; 1 if the tables hold week numbers.
+        date_format: the format of tables that do not set their own, as in Python's ``strptime``; none for ISO dates.
         start: first day, or first step; none to take it from the engagement table.
-        plan: the day, or the step, to plan for; none for the step after the last of the engagement table.
-        ignore_later: whether rows from then on are left out rather than refused.
+        plan: the day, or the step, to plan for; none for the step after the last one of the engagement table.
+        ignore_later: whether rows from ``plan`` on are ignored; otherwise they are refused.
     """
 
     by_week: bool
@@ -122,7 +123,7 @@ class Time:
 
 @dataclass(frozen=True)
 class Budget:
-    """How many people can be called in a step: altogether, and of each group if ``per_group`` is not empty."""
+    """How many people can be called in a step: in total, and in each group if ``per_group`` is not empty."""
 
     total: int
     group: str | None
@@ -134,10 +135,10 @@ class NeverCall:
     """A column that says who is never called.
 
     Attributes:
-        column: of the beneficiaries.
-        values: people with one of these are never called; "" stands for an empty cell.
-        allowed: the values of everyone else. A value in neither list is refused. None if programme.toml has no such
-            list, which is refused too.
+        column: a column of the table of beneficiaries.
+        values: people with one of these values are never called; "" stands for an empty cell.
+        allowed: the values of people who may be called. A value in neither list is refused. None if programme.toml
+            has no such list; that is refused too.
     """
 
     column: str
@@ -150,10 +151,10 @@ class Rules:
     """Who may be called.
 
     Attributes:
-        never_call: people who may not, whatever a call would gain.
-        cool_down: steps after a call in which the same person is not called again.
-        max_calls: calls a person gets at most, over the whole programme; none for no limit.
-        min_observed: steps in which a person must have been observed to be called.
+        never_call: the columns that say who is never called.
+        cool_down: the number of steps after a call in which the same person is not called again.
+        max_calls: the most calls that a person gets over the whole programme; none for no limit.
+        min_observed: the number of steps in which a person must have been observed before she may be called.
     """
 
     never_call: tuple[NeverCall, ...]
@@ -172,9 +173,10 @@ class Outage:
 
 @dataclass(frozen=True)
 class ProgrammeSettings:
-    """A checked ``programme.toml``. Its note is what readers of the report must know first.
+    """A checked ``programme.toml``.
 
-    ``choice`` and ``lottery_cost`` say how people are chosen, as in ``CallRules``.
+    ``note`` is what readers of the report must know first. ``choice`` and ``lottery_cost`` say how people are chosen,
+    as in ``CallRules``.
     """
 
     name: str
@@ -192,7 +194,7 @@ class ProgrammeSettings:
 
     @property
     def files(self) -> dict[str, Path]:
-        """The settings and the three tables, by what they are."""
+        """The paths of the settings and of the three tables, by role."""
         return {
             "settings": self.path,
             "beneficiaries": self.beneficiaries.source.path,

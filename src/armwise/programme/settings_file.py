@@ -1,4 +1,4 @@
-"""Reading programme.toml: every setting checked, every problem noted, and as much as possible understood."""
+"""Read programme.toml: check every setting, note every problem, and go on with what can be understood."""
 
 import os
 import re
@@ -35,7 +35,7 @@ MOST_STATES = 100
 
 
 class Draft(NamedTuple):
-    """As much of a programme.toml as could be understood; a table's section is none if it cannot be read by it."""
+    """The part of a programme.toml that could be understood. A table's section is none if it lacks what is needed."""
 
     name: str
     path: Path
@@ -51,9 +51,9 @@ class Draft(NamedTuple):
 
 
 def read_programme(path: PathLike) -> ProgrammeSettings:
-    """The settings of a ``programme.toml``, or an error that lists everything wrong with it.
+    """Read the settings of a ``programme.toml``; if anything is wrong, one error lists all of it.
 
-    The tables themselves are not opened; ``load_programme`` and ``check_programme`` do that.
+    The tables are not opened; ``load_programme`` and ``check_programme`` do that.
     """
     findings = Findings()
     draft = draft_programme(Path(path), findings)
@@ -64,7 +64,7 @@ def read_programme(path: PathLike) -> ProgrammeSettings:
 
 
 def complete(draft: Draft) -> ProgrammeSettings | None:
-    """The draft as a programme, if the sections of all three tables could be understood."""
+    """The draft as complete settings; none if the section of a table could not be understood."""
     if draft.beneficiaries is None or draft.engagement is None or draft.interventions is None:
         return None
     tables = draft.beneficiaries, draft.engagement, draft.interventions
@@ -74,7 +74,7 @@ def complete(draft: Draft) -> ProgrammeSettings | None:
 
 
 def draft_programme(path: Path, findings: Findings) -> Draft | None:
-    """What can be understood of the file; none if it is not TOML at all."""
+    """Read what can be understood of the file; none if the file cannot be read or is not TOML."""
     text = _read_text(path, findings)
     if text is None:
         return None
@@ -164,7 +164,7 @@ def _refuse_with_weeks(section: Section, key: str) -> None:
 
 
 def _check_order(section: Section, start: date | int | None, plan: date | int | None, by_week: bool) -> None:
-    # Both are of one type, dates or numbers, by which keys were read.
+    # Both have the same type, dates or numbers, because the caller read either the date keys or the week keys.
     if start is not None and plan is not None and not start < plan:  # type: ignore[operator]
         key, other = ("plan_week", "first_week") if by_week else ("plan_date", "first_day")
         section.refuse(key, "config-conflict", f"It is not after {other} = {start}.", "Correct one of the two.")
@@ -197,7 +197,7 @@ def _source(section: Section, programme: Path) -> Source | None:
 
 
 def _encoding(section: Section) -> str:
-    """The encoding by the name that Python has for it."""
+    """The encoding, by Python's name for it."""
     name = section.text("encoding", "utf-8") or "utf-8"
     if name.lower() in ENCODINGS:
         return ENCODINGS[name.lower()]
@@ -209,7 +209,7 @@ def _separator(section: Section) -> str:
     if not section.has("separator"):
         section.text("separator")
         return ","
-    # A tab is white space, which text() would refuse.
+    # Not text(), which refuses white space such as a tab.
     return section.choice("separator", (",", ";", "\t", "|"))
 
 
@@ -218,7 +218,7 @@ def _id(section: Section) -> str | None:
 
 
 def _when(section: Section, by_week: bool) -> str | None:
-    """The column of dates or of weeks, whichever the call log has."""
+    """The column of dates, or of weeks if the engagement table has weeks."""
     if not section.exists:
         return None
     key, other = ("week", "date") if by_week else ("date", "week")
@@ -310,7 +310,7 @@ def _interventions(section: Section, path: Path, by_week: bool) -> Interventions
 
 
 def _words(section: Section, key: str, default: tuple[str, ...]) -> tuple[str, ...]:
-    """Spellings in lower case; those of the programme replace the usual ones."""
+    """A list of words in lower case. The programme's own list replaces the default."""
     return tuple(dict.fromkeys(word.strip().lower() for word in section.texts(key, default)))
 
 
@@ -337,7 +337,7 @@ def _budget(section: Section) -> Budget:
         remedy = "Say how many people can be called in a step: [budget] total = 100."
         section.refuse("total", "config-missing-key", remedy=remedy)
     section.refuse_unknown()
-    # The total may be below the sum: each worker has 40 calls, and there are 100 in all.
+    # The total may be below the sum of the groups: for example 40 calls for each worker, but 100 in total.
     limit = whole if per_group and not section.has("total") else total or 0
     return Budget(limit, group, per_group)
 
@@ -354,14 +354,14 @@ def _rules(section: Section) -> Rules:
 
 
 def _choice(section: Section) -> tuple[str, float]:
-    """How people are chosen among those who may be called, and what lots may cost."""
+    """How people are chosen among those who may be called, and what a lottery may cost."""
     choice = section.choice("rule", CHOICES), section.share("cost", LOTTERY_COST, with_ends=True)
     section.refuse_unknown()
     return choice
 
 
 def _never_call(never: Section, may: Section) -> tuple[NeverCall, ...]:
-    """The columns that say who is never called. A column without a list of the others is refused with its table."""
+    """The columns that say who is never called. A column without a may_call list is refused when its table is read."""
     allowed = {column: may.texts(column, empty=True) for column in sorted(may.keys())}
     columns = []
     for column in sorted(never.keys()):

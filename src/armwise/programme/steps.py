@@ -1,4 +1,4 @@
-"""From days to steps: where the first begins, which one is planned, and which rows lie outside."""
+"""Convert days to steps: find the first step and the planned one, and the rows that lie outside."""
 
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -14,9 +14,10 @@ from armwise.programme.settings import Time
 
 MOST_STEPS = 1000
 EPOCH = date(1970, 1, 1)
-# Up to three steps apart, rows that few are taken for an outage; with steps of a day, a break of a week is usual.
+# A few rows up to three steps away from the others are taken for an outage, not for mistyped dates. With steps of a
+# day, a break of a week is usual, so the gap must also be at least 14 days.
 LEAST_STEPS, LEAST_DAYS = 4, 14
-# More rows than this share of a usual step's are a programme that goes on after a break.
+# Rows beyond a gap that are more than this share of a usual step's rows are no mistake: the programme had a break.
 MOST_LONE = 0.2
 
 
@@ -25,11 +26,11 @@ class Calendar:
     """Steps counted from 0.
 
     Attributes:
-        origin: the first day of step 0 since 1970, or its number in the programme's own count.
-        step_days: length of a step.
-        plan: the day, or the programme's step, of the plan.
-        num_steps: steps before the one that is planned.
-        by_week: whether the programme numbers its steps itself.
+        origin: the first day of step 0, in days since 1970; or the programme's own number of step 0.
+        step_days: length of a step in days; 1 if the programme numbers its steps.
+        plan: the day of the plan, or the programme's own number of its step.
+        num_steps: steps before the planned one.
+        by_week: whether the tables hold week numbers; otherwise they hold dates.
     """
 
     origin: int
@@ -49,7 +50,7 @@ class Calendar:
 
 
 def make_calendar(time: Time, engagement: Records, findings: Findings) -> Calendar | None:
-    """The calendar that the settings and the engagement table make; none if there is no readable date."""
+    """The calendar from the settings and the engagement table; none if there is no date, no step or too many steps."""
     possible = ~note_future(engagement, time, findings)
     when = engagement.rows["when"].filter(possible).drop_nulls()
     start, plan = _number(time.start), _number(time.plan)
@@ -80,7 +81,10 @@ def _bounds(when: pl.Series) -> tuple[int, int]:
 
 
 def _origin(first: int, time: Time) -> int:
-    """Weeks begin on a Monday, so that a new row does not move all the others; other steps at the first date."""
+    """Where step 0 begins: at the first date, or at the Monday before it if a step is a number of whole weeks.
+
+    With the Monday, a new first row in the same week does not move the other rows.
+    """
     monday_first = not time.by_week and time.step_days % 7 == 0
     return first - (first + 3) % 7 if monday_first else first  # 1970-01-01 was a Thursday
 
@@ -92,9 +96,9 @@ def _number(day: date | int | None) -> int | None:
 def rows_of_attempts(
     engagement: Records, calendar: Calendar, time: Time, people: People, findings: Findings
 ) -> tuple[pl.DataFrame, int]:
-    """The attempts that lie in a step in which the person took part, with their ``step``; and how many do not."""
+    """The attempts in the time in which the person took part, with their ``step``; and how many others there are."""
     rows = engagement.rows.with_columns(step=calendar.steps(engagement.rows["when"]))
-    if time.plan is not None:  # otherwise only rows in the future, which are refused already
+    if time.plan is not None:  # otherwise only rows in the future are later, and they are already refused
         _note_later(engagement, calendar, time, findings)
     early, unfinished = rows["step"] < 0, (rows["step"] == calendar.num_steps) & (rows["when"] < calendar.plan)
     before = _before_enrolment(rows, calendar, people) & (rows["step"] >= 0)
@@ -114,13 +118,13 @@ def rows_of_attempts(
 def rows_of_calls(
     interventions: Records, calendar: Calendar, time: Time, people: People, findings: Findings
 ) -> pl.DataFrame:
-    """The calls made before the plan, each once, with their ``step``, which is negative before the first."""
+    """The calls made before the plan, each once, with their ``step``; it is negative before the first step."""
     rows = interventions.rows.with_columns(step=calendar.steps(interventions.rows["when"]))
-    # A call that is planned for later is what a plan is; only one that was made cannot lie in the future.
+    # A planned call may lie in the future, so only calls that were made are checked.
     _note_later(interventions, calendar, time, findings, rows["counts"])
     before, after = _before_enrolment(rows, calendar, people), _after_exit(rows, people)
     file, column = interventions.table.file, interventions.when_column
-    # By row: a call that is left out because of a mistyped date is one that the rules forget.
+    # Note each row: a call left out because of a mistyped date would not count for cool_down and max_calls.
     for kind, outside in (("row-before-enrolment", before), ("row-after-exit", after)):
         findings.rows(kind, interventions.table, column, outside & rows["counts"])
     made = (rows["counts"] & (rows["when"] < calendar.plan) & ~before & ~after).fill_null(False)
@@ -137,7 +141,7 @@ def rows_of_calls(
 def _note_lone_calls(
     interventions: Records, steps: pl.Series, made: pl.Series, calendar: Calendar, time: Time, findings: Findings
 ) -> None:
-    """Note few calls long before everything else: with a mistyped year, a call would be forgotten by the rules."""
+    """Note a few calls long before all others: if their year is mistyped, the rules forget a recent call."""
     every_step = pl.Series(range(calendar.num_steps), dtype=steps.dtype)
     bulk = find_bulk(steps.filter(made).append(every_step), least_gap(time))
     findings.rows("call-far-before", interventions.table, interventions.when_column, made & (steps < bulk.first))
@@ -152,7 +156,7 @@ def _note_later(
 
 
 def _before_enrolment(rows: pl.DataFrame, calendar: Calendar, people: People) -> pl.Series:
-    """Rows in a step before the one in which the person was enrolled."""
+    """Which rows lie in a step before the one in which the person was enrolled."""
     if people.enrolled is None:
         return rows["step"].is_null() & False
     enrolled = calendar.steps(people.enrolled).gather(rows["person"])
@@ -160,14 +164,14 @@ def _before_enrolment(rows: pl.DataFrame, calendar: Calendar, people: People) ->
 
 
 def _after_exit(rows: pl.DataFrame, people: People) -> pl.Series:
-    """Rows from the day on which the person left."""
+    """Which rows lie on or after the day on which the person left."""
     if people.left is None:
         return rows["step"].is_null() & False
     return (rows["when"] >= people.left.gather(rows["person"])).fill_null(False)
 
 
 def _note_left_out(kind: str, records: Records, bad: pl.Series, findings: Findings) -> None:
-    """One finding for all such rows, at the place of the first: it leads to a person whose dates may be mistyped."""
+    """Note all such rows as one finding. It names the first row, whose person may have mistyped dates."""
     number, table = int(bad.sum()), records.table
     if number:
         first = int(bad.arg_true()[0])
@@ -186,22 +190,22 @@ def _note_left_out(kind: str, records: Records, bad: pl.Series, findings: Findin
 
 
 class Bulk(NamedTuple):
-    """The first and the last step that hold more than a few rows far from all others."""
+    """The first and the last step after the lone rows at both ends are dropped (``find_bulk``)."""
 
     first: int
     last: int
 
 
 def today() -> date:
-    """The day on this machine's clock. Only refusals depend on it, never a plan."""
+    """The date of this machine's clock. Only refusals depend on it; a plan never does."""
     return date.today()
 
 
 def find_bulk(steps: pl.Series, least_gap: int) -> Bulk:
-    """The steps without the lone ones at both ends.
+    """The first and last step without the lone rows at both ends.
 
-    Rows at an end are lone if they are at most ``MOST_LONE`` of the rows of a usual step, and if they are at least
-    ``least_gap`` steps away from the others, and twice as far as is usual.
+    Rows at an end are lone if they are few and far away. Few: at most ``MOST_LONE`` of the rows of a usual step. Far
+    away: at least ``least_gap`` steps from the other rows, and at least twice the usual gap.
 
     Example:
         >>> find_bulk(pl.Series([0] * 50 + [1] * 50 + [2] * 50 + [54]), least_gap=4)
@@ -227,12 +231,12 @@ def _few(rows: np.ndarray, usual: float) -> np.ndarray:
 
 
 def least_gap(time: Time) -> int:
-    """How many steps from the others rows must be to be lone."""
+    """The smallest gap, in steps, between lone rows and the others."""
     return LEAST_STEPS if time.by_week else max(LEAST_STEPS, -(-LEAST_DAYS // time.step_days))
 
 
 def note_future(records: Records, time: Time, findings: Findings) -> pl.Series:
-    """Which rows lie in the future. They are refused where the plan's date depends on them."""
+    """Mark and refuse rows in the future. No row is marked if the tables hold weeks or the settings give the plan."""
     future = pl.Series([False]).new_from_index(0, records.rows.height)
     if time.by_week or time.plan is not None:
         return future
@@ -245,14 +249,14 @@ def note_future(records: Records, time: Time, findings: Findings) -> pl.Series:
 
 
 def note_lone(records: Records, time: Time, origin: int, plan: int, among: pl.Series, findings: Findings) -> None:
-    """Refuse lone rows that decide the first step or the plan, unless the settings say the first day or the plan.
+    """Refuse lone rows that would decide the first step or the plan. What the settings give is not checked.
 
     Args:
-        records: of the engagement.
+        records: the rows of the engagement table.
         time: the settings.
-        origin: the first day, or step, that the rows make or the settings say.
-        plan: the day, or step, of the plan that the rows make or the settings say.
-        among: which rows to look at.
+        origin: the first day, or step, from the settings or else from the rows.
+        plan: the day, or step, of the plan, from the settings or else from the rows.
+        among: which rows to check.
         findings: where lone rows are noted.
     """
     when = records.rows["when"]

@@ -1,4 +1,4 @@
-"""Reading a table, CSV, Excel or Parquet, with every cell as text: an id keeps its zeros, a wrong cell its wording."""
+"""Read a CSV, Excel or Parquet table with every cell as text: ids keep their zeros, and wrong cells stay as written."""
 
 import difflib
 import io
@@ -20,16 +20,16 @@ ZIP, OLD_OFFICE, PARQUET, GZIP = b"PK\x03\x04", b"\xd0\xcf\x11\xe0", b"PAR1", b"
 
 
 def read_table(source: Source, id_column: str, columns: tuple[str, ...], findings: Findings) -> Table | None:
-    """The named columns of a table, as text.
+    """Read the named columns of a table as text.
 
     Args:
-        source: where it is.
+        source: where the table is.
         id_column: the column of ids.
-        columns: the others.
+        columns: the other columns.
         findings: where problems of the file are noted.
 
     Returns:
-        The table with those of the columns that exist; none if the file cannot be read or has no column of ids.
+        The table with the named columns that exist; none if the file cannot be read or has no column of ids.
     """
     raw = _read_bytes(source, findings)
     if raw is None:
@@ -45,14 +45,14 @@ def read_table(source: Source, id_column: str, columns: tuple[str, ...], finding
 
 
 def _without_blanks(table: RawTable, id_column: str) -> RawTable:
-    """The table with cells of spaces alone as empty; a blank id stays, to be noted as one."""
+    """The table with null for cells that hold only spaces. A blank id stays, because it gets a finding of its own."""
     others = pl.exclude(id_column)
     frame = table.frame.with_columns(pl.when(others.str.strip_chars() != "").then(others))
     return table._replace(frame=frame)
 
 
 def _sound_rows(source: Source, table: RawTable, id_column: str) -> Table:
-    """The table without its ragged rows: in their columns may stand what is personal, or anything."""
+    """The table without its ragged rows, because their cells may be in the wrong columns and may be personal."""
     rows = pl.Series(np.arange(table.frame.height, dtype=np.int32) + table.first_row)
     if not table.ragged:
         return Table(source, table.frame, rows, id_column)
@@ -114,7 +114,7 @@ def _read_kind(source: Source, raw: bytes, wanted: tuple[str, ...], findings: Fi
 
 
 def _is_other_kind(file: str, raw: bytes, findings: Findings) -> bool:
-    """Whether something else than text hides behind the name of a CSV file."""
+    """Whether a file with the name of a CSV file is really of another kind."""
     kinds = {
         ZIP: ("an Excel workbook or a zip file", "Name it .xlsx if it is a workbook, otherwise unpack it."),
         OLD_OFFICE: ("an old Excel workbook", "Name it .xls."),
@@ -146,7 +146,7 @@ def _read_parquet(source: Source, raw: bytes, wanted: tuple[str, ...], findings:
 
 
 def _as_text(source: Source, column: pl.Series, findings: Findings) -> pl.Series:
-    """A typed column as it would stand in a CSV file."""
+    """A typed column as text, as a CSV file would hold it."""
     kind = column.dtype
     if kind.is_nested() or kind.base_type() in (pl.Binary, pl.Object, pl.Duration):
         what = f"A column of type {kind} is not read."
@@ -155,7 +155,7 @@ def _as_text(source: Source, column: pl.Series, findings: Findings) -> pl.Series
     if isinstance(kind, pl.Datetime):
         return column.dt.strftime("%Y-%m-%d %H:%M:%S")
     if kind.is_float():
-        # 12.0 was a whole number before a missing value beside it made the column a float.
+        # 12.0 was the whole number 12 before a missing value in the column made it a float.
         whole = (column == column.round()) & (column.abs() < 2**53)
         text = column.fill_nan(None).cast(pl.String)
         text = text.zip_with(~whole.fill_null(False), column.cast(pl.Int64, strict=False).cast(pl.String))
@@ -171,7 +171,7 @@ def _check_columns(source: Source, header: tuple[str, ...], wanted: tuple[str, .
         if header.count(name) > 1:
             findings.add("column-duplicate", source.name, row=1, column=name)
     missing = [name for name in wanted if name not in header]
-    # Nothing familiar and a digit: more probably a person's row than a header.
+    # If no name is known and one has a digit, the first row is probably a person's row, not a header.
     strange = len(missing) == len(wanted) and any(re.search(r"\d", name) for name in header)
     if missing and (strange or _looks_like_data(header)):
         # The cells of a first row of data may be personal, so they are not listed.
@@ -193,7 +193,7 @@ def _similar_column(name: str, header: tuple[str, ...]) -> str:
     near = difflib.get_close_matches(name, header, 1)
     if near:
         return f"Did you mean {near[0]!r}?"
-    # Digits in a name are a sign that data slipped into the header, with what is personal.
+    # Digits in a name suggest that the header holds data, which may be personal, so it is not shown.
     if any(re.search(r"\d{3}", other) for other in header):
         return "Correct the name in programme.toml or in the file."
     listed = ", ".join(shorten(other) for other in header[:12]) + (

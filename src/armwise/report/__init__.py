@@ -15,7 +15,7 @@ REPORT_FILE = "report.html"
 
 
 class ProgrammeReport(NamedTuple):
-    """The page, and what it was written from."""
+    """The page as HTML, and the facts that it was written from."""
 
     html: str
     facts: Facts
@@ -29,13 +29,13 @@ def report_programme(
     smallest_group: int = SMALLEST_GROUP,
     despite_outage: bool = False,
 ) -> ProgrammeReport:
-    """The report on a programme's next step; nothing is written.
+    """Make the report on a programme's next step; nothing is written.
 
     Args:
-        path: of ``programme.toml``.
-        model: a planner's file; by default ``model.armwise`` beside ``programme.toml``.
-        evaluation: what ``armwise evaluate --for-report`` kept; by default ``evaluation.json`` beside
-            ``programme.toml``, if it is there.
+        path: the path of ``programme.toml``.
+        model: a planner's file; by default ``model.armwise`` in the folder of ``programme.toml``.
+        evaluation: the file that ``armwise evaluate --for-report`` wrote; by default ``evaluation.json`` in the folder
+            of ``programme.toml``, if it exists.
         smallest_group: groups of fewer people are not shown.
         despite_outage: whether to go on if the last step was hardly observed.
     """

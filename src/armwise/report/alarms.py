@@ -1,4 +1,4 @@
-"""What a manager must know before using the list: everything that should make her doubt it, the gravest first."""
+"""What a manager must know before she uses the list: every reason to doubt it, the most serious first."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -13,18 +13,18 @@ from armwise.report.facts import Facts
 from armwise.report.numbers import count, percent, signed
 from armwise.report.promise import TOO_FEW
 
-# A group that lots would give at least so many calls gets none by chance in one of twenty lists.
+# If a lottery would give a group this many calls on average, the group gets none by chance in one of 20 lists.
 CALLS_BY_CHANCE = 3.0
-# The list is close to a lottery where its people gain less than so many times the average of all who may be called.
+# The list is close to a lottery if its people gain less than this many times the average of all who may be called.
 LOTTERY = 1.1
-# The model is old where the programme has so many times the people that it learned from.
+# The model is old if the programme has at least this many times the people that it learned from.
 GROWN = 1.25
 MOST_NAMED, MOST_SAID = 6, 2
 NO_PROMISE = "Nothing can be promised of these calls."
 
 
 class Alarm(NamedTuple):
-    """One reason for doubt: what is the case in a few words, what it means, and the section that says more."""
+    """One reason for doubt: the fact in a few words, what it means, and the section that says more."""
 
     what: str
     meaning: str
@@ -32,7 +32,7 @@ class Alarm(NamedTuple):
 
 
 def find_alarms(facts: Facts) -> list[Alarm]:
-    """Every reason for doubt, the gravest first."""
+    """Find every reason for doubt, the most serious first."""
     kinds = (
         _harm,
         _hurt_groups,
@@ -70,7 +70,7 @@ def _needs(facts: Facts) -> Iterator[Alarm]:
 
 
 def _rule(facts: Facts) -> Iterator[Alarm]:
-    """Past calls that followed a rule; where too few could be compared, that has been said."""
+    """Past calls that followed a rule. If too few calls can be compared, another alarm says so."""
     if facts.effects.is_enough:
         yield from _of_concerns(facts, "past calls", "effect")
 
@@ -82,7 +82,7 @@ def _of_concerns(facts: Facts, about: str, section: str) -> Iterator[Alarm]:
 
 
 def _groups(facts: Facts) -> Iterator[Alarm]:
-    """Groups without calls, beside those that have an alarm already."""
+    """Groups without calls, except groups that already have an alarm."""
     told = {(each.column, name) for each in facts.concerns for name in each.groups}
     groups = [(grouping, group) for grouping in facts.groupings for group in grouping.groups]
     without = [each for each in groups if _is_left_out(each[1]) and (each[0].column, each[1].name) not in told]
@@ -128,7 +128,7 @@ def _harm(facts: Facts) -> Iterator[Alarm]:
 
 
 def _hurt_groups(facts: Facts) -> Iterator[Alarm]:
-    """Where calls hurt everyone, that has been said."""
+    """Groups in which calls hurt. If calls hurt everyone, another alarm says so."""
     hurt = hurt_groups(facts.effects)
     if hurt and not (facts.effects.is_harmful and facts.effects.overall.effect.is_below_zero):
         meaning = (
@@ -169,7 +169,7 @@ def _effect(facts: Facts) -> Iterator[Alarm]:
 
 
 def _evidence(facts: Facts) -> str:
-    """What past calls did, without the verdict, which the alarm says itself."""
+    """What past calls did, without the verdict, because the alarm already has it."""
     described = describe_evidence(facts.effects, facts.step, facts.num_states)
     return described.partition(". ")[2] if facts.effects.is_enough else described
 
@@ -212,7 +212,7 @@ def _comparison(facts: Facts) -> Iterator[Alarm]:
 
 
 def _lots(facts: Facts) -> Iterator[Alarm]:
-    """Nobody is left out where the budget is enough for all, and then the order does not matter."""
+    """Lists that are close to a lottery. If nobody is left out, the order does not matter and there is no alarm."""
     if facts.plan.num_draws > 1:
         yield from _of_concerns(facts, "lots", "calls")
         return
@@ -261,7 +261,7 @@ def _old_model(facts: Facts) -> Iterator[Alarm]:
 
 
 def _warnings(facts: Facts) -> Iterator[Alarm]:
-    """Outages have an alarm of their own."""
+    """Warnings of the check of the files, except outages, which have their own alarm."""
     totals = [each for each in facts.findings.totals if each.severity == Severity.WARNING and each.kind != "outage"]
     number = sum(total.count for total in totals)
     if number:

@@ -1,4 +1,4 @@
-"""The section of the list: who is called and why, one line a person, group by group."""
+"""The section with the list: who is called and why, with one line for each person, group by group."""
 
 from collections import Counter
 from typing import Any, NamedTuple
@@ -14,15 +14,15 @@ from armwise.report.facts import Facts
 from armwise.report.numbers import count, decimal
 from armwise.report.tables import PageTable
 
-# A page of ten thousand rows is no page; the list itself is a file. Of each group, at most so many are shown.
+# At most this many people of each group are shown, because the page must stay readable. The full list is a file.
 MOST_LISTED = 200
-# Longer lines than this are broken on paper.
+# Lines longer than this are broken on paper.
 LONGEST_LINE = 92
 # Ids up to this long are never broken, not even on a phone.
 SHORT_ID = 16
 NO_GROUP = "no group"
 NUM_PARTS = 3
-# What holds for this share of the people is said once, above the list.
+# A reason that holds for at least this share of the people is given once, above the list.
 USUAL = 0.6
 
 
@@ -30,9 +30,9 @@ class Sheet(NamedTuple):
     """The list, or one group's part of it.
 
     Attributes:
-        styles: classes, by the length of its lines.
-        calls: one line a person.
-        more: how many are left out here, in words; empty if nobody is.
+        styles: the CSS classes, by the length of its lines.
+        calls: one line for each person.
+        more: how many people are left out here, as text; empty if nobody is.
     """
 
     styles: str
@@ -41,14 +41,14 @@ class Sheet(NamedTuple):
 
 
 class CallsSection(NamedTuple):
-    """What the section says.
+    """The contents of the section "Whom to call, and why".
 
     Attributes:
-        warning: what the list is worth, where past calls do not speak for it.
-        introduction: how it is ordered and was chosen.
+        warning: a warning about the list if past calls are not shown to help; otherwise none.
+        introduction: how the list is ordered and how people were chosen.
         sheets: the list, group by group.
-        num_steps: for which gains are counted.
-        step: what a step is called, in the singular.
+        num_steps: the steps for which gains are counted.
+        step: the word for a step, in the singular.
     """
 
     warning: str | None
@@ -59,7 +59,7 @@ class CallsSection(NamedTuple):
 
 
 def calls_section(facts: Facts) -> CallsSection:
-    """Who is on the list and why."""
+    """Make the section: who is on the list and why."""
     reasons = why(facts)
     usual = usual_reasons(reasons)
     words = ["; ".join(part for part in parts if part and part not in usual) or "as most" for parts in reasons]
@@ -74,7 +74,7 @@ def calls_section(facts: Facts) -> CallsSection:
 
 
 def say_choice(plan: Plan) -> list[str]:
-    """How people were chosen, and how much of the list other chains would share; nothing without draws."""
+    """How people were chosen, and how much of the list other possible chains would keep; empty without draws."""
     if plan.stability is None:
         return []
     lots = "Where calls to several people are worth almost the same, lots decided between them."
@@ -87,7 +87,7 @@ def say_choice(plan: Plan) -> list[str]:
 
 
 def _sheets(facts: Facts, calls: pl.DataFrame, note: str | None) -> list[Sheet]:
-    """The list; where it has groups, one sheet for each, which starts a new page on paper."""
+    """The list as sheets. With groups, each group has a sheet, which starts a new page on paper."""
     when = facts.planned_step
     if "group" not in calls.columns or not calls.height:
         return [_sheet(f"The calls of {when}", calls, "sheet", note)]
@@ -122,9 +122,10 @@ def gain_in_words(row: dict[str, Any]) -> str:
 
 
 def why(facts: Facts) -> list[tuple[str, ...]]:
-    """For each person on the list, what may set her apart: when and how she was last seen, past calls, her gain.
+    """For each person on the list, the parts of the reason for her place.
 
-    Where her own weeks are known, the parts of her own reason.
+    If the plan has posterior draws, these are the parts of her own reason. Otherwise they are when and how she was last
+    seen, her past calls, and whether a gain is shown.
     """
     calls = facts.plan.calls
     if facts.plan.num_draws > 1:
@@ -138,13 +139,13 @@ def why(facts: Facts) -> list[tuple[str, ...]]:
 
 
 def _parts(reason: str) -> tuple[str, ...]:
-    """A reason's parts: her weeks, her chances, how sure; empty where it has fewer."""
+    """The parts of a reason: her weeks, her chances, how sure the choice is. Missing parts are empty."""
     parts = reason.split("; ")
     return tuple(parts[:NUM_PARTS] + [""] * (NUM_PARTS - len(parts)))
 
 
 def usual_reasons(reasons: list[tuple[str, ...]]) -> list[str]:
-    """The parts that hold for most people, which tell hardly anybody apart and are said once."""
+    """The parts that hold for most people. They are given once, because they hardly tell people apart."""
     if len(reasons) < 2:
         return []
     commonest = [Counter(parts).most_common(1)[0] for parts in zip(*reasons, strict=True)]
@@ -171,7 +172,7 @@ def _ago(steps: int, step: str) -> str:
 
 
 def _gains(row: dict[str, Any], evidence: str) -> str:
-    """No more than past calls as a whole and the interval of her state both show."""
+    """Whether a gain or harm is shown. Both the past calls as a whole and the interval of her gain must show it."""
     if row["expected_gain"] is None:
         return "gain unknown"
     if row["gain_low"] > 0 and evidence in (HELPED, BOTH):

@@ -1,7 +1,7 @@
-"""Charts as inline SVG, drawn 400 units wide, which a phone shows at about its own size and a desk a little larger.
+"""Charts as inline SVG, 400 units wide. A phone shows them at about this size, and a desktop a little larger.
 
-Colours and fonts come from the page's style sheet by class, so that they follow a dark screen; series are told apart by
-shape as well as by colour. Labels of rows stand above them, where a long one has room.
+Colours and fonts come from the page's style sheet by class, so that they adapt to a dark screen. Series differ in shape
+as well as in colour. Labels are above their rows, where a long label has room.
 """
 
 import math
@@ -15,9 +15,9 @@ from armwise.weekly.shares import Number
 
 WIDTH, LEFT, RIGHT, TOP, BOTTOM = 400, 52, 22, 12, 44
 LONGEST_LABEL = 44
-# An axis reaches at least this far, so that tiny values stay tiny.
+# An axis reaches at least this far, so that tiny values look tiny.
 LEAST_TOP = 0.1
-# At most so many series are told apart by class "series-0" and on.
+# The shape of each series; the CSS classes are "series-0", "series-1" and so on. More series would repeat shapes.
 SHAPES = ("circle", "square", "diamond", "triangle")
 
 
@@ -30,14 +30,14 @@ class Point(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A labelled row of points, one for each series; one that is none is not drawn."""
+    """A labelled row with one point for each series. A point that is None is not drawn."""
 
     label: str
     points: tuple[Point | None, ...]
 
 
 class LegendEntry(NamedTuple):
-    """A series: its sign as a small drawing, and its name."""
+    """A series in the legend: its mark as a small drawing, and its name."""
 
     sign: Markup
     name: str
@@ -47,10 +47,10 @@ class Chart(NamedTuple):
     """A drawing under its title, with a legend if it has several series.
 
     Attributes:
-        name: unique on the page.
-        title: above the drawing.
-        drawing: an SVG element, finished; what comes from a file is escaped in it.
-        legend: of the series.
+        name: the chart's name, unique on the page.
+        title: the title above the drawing.
+        drawing: the complete SVG element, with text from files escaped.
+        legend: the entries of the legend, one for each series.
     """
 
     name: str
@@ -60,7 +60,7 @@ class Chart(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """From numbers between ``low`` and ``high`` to places between ``start`` and ``end``."""
+    """Maps numbers between ``low`` and ``high`` to positions between ``start`` and ``end``."""
 
     low: float
     high: float
@@ -68,7 +68,7 @@ class Scale(NamedTuple):
     end: float
 
     def __call__(self, value: Number) -> float:
-        """The place of a number, to a tenth of a unit."""
+        """The position of a number, rounded to a tenth of a unit."""
         return round(self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start), 1)
 
 
@@ -80,10 +80,10 @@ def row_chart(
     form: str = "{:.0%}",
     ends: tuple[str, str] | None = None,
 ) -> Chart:
-    """For each row, its label and under it a mark for each series, with intervals where they are not empty.
+    """Draw rows: for each, its label and below it a mark for each series, with its interval if there is one.
 
-    The axis always holds 0. Gridlines are drawn behind the marks only, so that they cross no label. ``ends`` says what
-    lies to the left and to the right of 0.
+    The axis always includes 0. Gridlines are drawn only behind the marks, so that they do not cross labels. ``ends``
+    says what lies to the left and to the right of 0.
     """
     step, foot = 24 + 11 * len(series), 26 if ends is None else 46
     height = TOP + step * len(rows) + foot
@@ -91,7 +91,7 @@ def row_chart(
     known = [edge for point in points for edge in point if not math.isnan(edge)]
     ticks = nice_ticks(min([0.0, *known]), max([LEAST_TOP, *known]))
     x = Scale(ticks[0], ticks[-1], 18, WIDTH - 24)
-    # 0 has no sign.
+    # The label of 0 has no sign.
     labels = [form.format(tick).replace("-", "−") if tick else form.format(0).lstrip("+") for tick in ticks]
     parts = [_text(x(tick), height - foot + 18, label, "middle") for tick, label in zip(ticks, labels, strict=True)]
     if ends is not None:
@@ -108,7 +108,7 @@ def row_chart(
 
 
 def bar_chart(name: str, title: str, bars: Sequence[tuple[str, Number]]) -> Chart:
-    """Numbers of people, one bar below the other, each under its label and followed by its number."""
+    """Draw numbers of people as horizontal bars, each with its label above it and its number at its end."""
     height, top = TOP + 40 * len(bars), max([1.0, *(value for _, value in bars)])
     x = Scale(0, top, 2, WIDTH - 70)
     parts = []
@@ -124,7 +124,7 @@ def bar_chart(name: str, title: str, bars: Sequence[tuple[str, Number]]) -> Char
 def column_chart(
     name: str, title: str, values: Sequence[Number], marked: Sequence[int], x_title: str, y_title: str
 ) -> Chart:
-    """Shares of steps as columns from 0 to 100 %; the marked ones are drawn hollow."""
+    """Draw a share for each step as a column from 0 to 100 %. The marked columns are hollow."""
     height = 220
     x, y = Scale(0, len(values), LEFT, WIDTH - RIGHT), Scale(0, 1, height - BOTTOM, TOP)
     ticks = [0.0, 0.25, 0.5, 0.75, 1.0]
@@ -142,7 +142,7 @@ def column_chart(
 
 
 def agreement_chart(name: str, title: str, points: Sequence[tuple[Number, Point]], x_title: str) -> Chart:
-    """Observed shares with intervals over predicted ones, and the line on which the two are equal."""
+    """Plot observed shares with intervals against predicted shares, and the line on which the two are equal."""
     height = 290
     x, y = Scale(0, 1, LEFT, WIDTH - RIGHT), Scale(0, 1, height - BOTTOM, TOP)
     ticks = [0.0, 0.25, 0.5, 0.75, 1.0]
@@ -158,7 +158,7 @@ def agreement_chart(name: str, title: str, points: Sequence[tuple[Number, Point]
 
 
 def nice_ticks(low: Number, high: Number) -> list[float]:
-    """Four to eight round numbers that enclose both ends.
+    """Four to seven round numbers that include both ends; fewer if the ends are closer together than 0.001.
 
     Example:
         >>> nice_ticks(0.31, 0.47)
@@ -174,7 +174,7 @@ def nice_ticks(low: Number, high: Number) -> list[float]:
 def _chart(
     name: str, title: str, described: str, height: Number, parts: Sequence[Markup], series: Sequence[str]
 ) -> Chart:
-    """The drawing has its title and its numbers in words, for those who cannot see it."""
+    """Put the parts together. The drawing contains its title and its numbers in words, for people who cannot see it."""
     words = (tag("title", title, id=f"{name}-title"), tag("desc", described, id=f"{name}-desc"))
     labelled = {"role": "img", "aria_labelledby": f"{name}-title {name}-desc"}
     drawing = tag("svg", *words, *parts, viewBox=f"0 0 {WIDTH} {height}", **labelled)
@@ -182,7 +182,7 @@ def _chart(
 
 
 def make_legend(series: Sequence[str]) -> tuple[LegendEntry, ...]:
-    """The sign of each series, with its name."""
+    """The mark and the name of each series."""
     return tuple(LegendEntry(_sign(place), name) for place, name in enumerate(series))
 
 
@@ -199,7 +199,7 @@ def _grid(y: Scale, ticks: Sequence[Number], labels: Sequence[str]) -> Markup:
 
 
 def _x_title(height: Number, title: str) -> Markup:
-    """What is up the chart is said in its caption: upright it would be narrow, on its side hard to read."""
+    """The title of the x axis. The caption explains the y axis, because a vertical title is hard to read."""
     return _text((LEFT + WIDTH - RIGHT) / 2, height - 8, title, "middle")
 
 

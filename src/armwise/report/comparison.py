@@ -1,4 +1,4 @@
-"""Whether armwise chooses better than simpler ways do: said plainly, and only as far as past weeks show it."""
+"""The section on whether armwise chooses better than simpler ways do, as far as past weeks show it."""
 
 import math
 from collections.abc import Sequence
@@ -27,12 +27,12 @@ WAYS = {
     "population index": "one order for all (population index)",
     "least likely to engage": "the risk score (least likely to engage)",
 }
-# Engaged steps by 100 calls; less is shown as 0.
+# Engaged steps by 100 calls. A smaller bound would be shown as 0.0.
 SMALLEST_BOUND = 0.05
 
 
 class Verdict(StrEnum):
-    """How armwise did beside another way."""
+    """How armwise did compared with another way."""
 
     BETTER = "Better than"
     SAME = "No clear difference from"
@@ -41,13 +41,13 @@ class Verdict(StrEnum):
 
 
 class Judged(NamedTuple):
-    """Another way to choose, and how much more 100 of armwise's calls gained.
+    """Another way to choose people, and how much more 100 of armwise's calls gained.
 
     Attributes:
-        name: in words.
-        verdict: on armwise.
+        name: the way in words.
+        verdict: how armwise did compared with it.
         lead: how much more armwise gained, with its 95 % interval.
-        is_simple: whether it is a rule of thumb, and not armwise itself with another loss.
+        is_simple: whether it is a rule of thumb; otherwise it is armwise with another loss.
     """
 
     name: str
@@ -57,14 +57,14 @@ class Judged(NamedTuple):
 
 
 def judge_ways(ways: Sequence[WayJudged]) -> list[Judged]:
-    """A verdict for each other way, simpler ones first: a difference counts if its whole interval is beside 0."""
+    """A verdict for each other way, the simpler ones first. A difference counts if its interval does not include 0."""
     others = [way for way in ways if way.name != ARMWISE]
     ordered = sorted(others, key=lambda way: way.name not in RULES_OF_THUMB)
     return [Judged(in_words(way.name), _judge(way.lead), way.lead, way.name in RULES_OF_THUMB) for way in ordered]
 
 
 def in_words(name: str) -> str:
-    """A way to choose as a manager would name it; what armwise can learn by instead keeps its name."""
+    """A way to choose people, as a manager would name it. Another loss of armwise keeps its name."""
     return WAYS.get(name, f"armwise learned by {name}")
 
 
@@ -77,12 +77,12 @@ def _judge(lead: Estimate) -> Verdict:
 
 
 class Sentence(NamedTuple):
-    """The verdict on armwise beside another way.
+    """The verdict on armwise compared with another way.
 
     Attributes:
         verdict: the first words.
-        name: of the other way.
-        numbers: the difference with its interval; empty where it is not known.
+        name: the name of the other way.
+        numbers: the difference with its interval; empty if it is not known.
     """
 
     verdict: Verdict
@@ -91,22 +91,22 @@ class Sentence(NamedTuple):
 
 
 class BetterSection(NamedTuple):
-    """What the section says.
+    """The contents of the section "Is this better than simpler ways?".
 
     Attributes:
-        is_outdated: whether the evaluation is of other files than the list.
-        answer: in a sentence or two.
-        leads: how much more armwise gains than each other way.
-        gains: of each way, over no calls.
-        verdicts: one by one.
-        numbers: of all charts.
-        rules: names of the rules of thumb, and what they do.
-        bound: what no rule can exceed, in words; empty if it was not computed.
+        is_outdated: whether the evaluation used other files than the list.
+        answer: the answer in a sentence or two.
+        leads: a chart of how much more armwise gains than each other way.
+        gains: a chart of what each way gains over no calls.
+        verdicts: the verdict for each other way.
+        numbers: the numbers of both charts.
+        rules: the names of the rules of thumb, and what they do.
+        bound: the gain that no rule can exceed, in words; empty if it was not computed.
         times: how often the ways were judged.
-        num_judged: decisions.
-        calls: among these decisions, in words.
-        num_steps: for which gains are counted.
-        step: what a step is called, in the singular.
+        num_judged: the number of decisions that were judged.
+        calls: the number of calls among these decisions, in words.
+        num_steps: the steps for which gains are counted.
+        step: the word for a step, in the singular.
     """
 
     is_outdated: bool
@@ -125,7 +125,7 @@ class BetterSection(NamedTuple):
 
 
 def better_section(facts: Facts) -> BetterSection | None:
-    """The answer, the verdicts one by one, and charts of the gains and of the differences; none without evaluation."""
+    """Make the section: the answer, the verdicts, and charts of gains and differences; none without an evaluation."""
     kept, step = facts.assessment, facts.step
     if kept is None:
         return None
@@ -148,12 +148,12 @@ def better_section(facts: Facts) -> BetterSection | None:
 
 
 def answer(judged: Sequence[Judged], is_shown: bool, step: str) -> str:
-    """The answer to the section's question in a sentence or two; a difference that may be chance is no yes.
+    """The answer to the section's question, in a few sentences. A difference that may be chance is not called better.
 
     Args:
         judged: the other ways; only rules of thumb count here.
         is_shown: whether past calls are shown to help at all.
-        step: what a step is called, in the singular.
+        step: the word for a step, in the singular.
     """
     judged = [each for each in judged if each.is_simple]
     named = {verdict: [each.name for each in judged if each.verdict == verdict] for verdict in Verdict}

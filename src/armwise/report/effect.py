@@ -1,4 +1,4 @@
-"""The first section: did past calls help? And what the answer means for the list."""
+"""The section on the effect of past calls: whether they helped, and what that means for the list."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -13,21 +13,21 @@ from armwise.report.facts import Facts
 from armwise.report.numbers import count, signed
 from armwise.report.tables import ChartWithTable, PageTable
 
-# With more groups than this, their effects are folded away.
+# With more groups than this, the reader must unfold their effects.
 MOST_OPEN = 6
 A_GUESS = "this list is a guess about whom a call might help."
 
 
 class EffectSection(NamedTuple):
-    """What the section says.
+    """The contents of the section "Did past calls help?".
 
     Attributes:
         verdict: the answer in a sentence.
-        numbers: that it rests on; empty where there are none.
+        numbers: the numbers behind it; empty if there are none.
         states: the effects for everyone and by state.
         groups: the effects by group, if there are groups.
-        by_chance: what to keep in mind about many groups, whose effects are folded away; none for a few.
-        step: what a step is called, in the singular.
+        by_chance: a warning about chance if there are many groups, whose effects are then folded; otherwise none.
+        step: the word for a step, in the singular.
     """
 
     verdict: str
@@ -39,7 +39,7 @@ class EffectSection(NamedTuple):
 
 
 def effect_section(facts: Facts) -> EffectSection:
-    """The answer in words, then every effect with its interval."""
+    """Make the section: the answer in words, then every effect with its interval."""
     described = describe_evidence(facts.effects, facts.step, facts.num_states)
     verdict, stop, numbers = described.partition(". ")
     groups = list(_groups(facts.effects))
@@ -84,7 +84,7 @@ def _effects(name: str, title: str, effects: Sequence[tuple[str, CallEffect]]) -
 
 
 def hurt_groups(effects: CallEffects) -> list[str]:
-    """The groups in which calls hurt, by intervals that are wider because several groups are asked (Bonferroni)."""
+    """The groups in which calls hurt. The intervals are wider because several groups are tested (Bonferroni)."""
     groups, outside = list(_groups(effects)), (1 - effects.level) / 2
     if not groups or not effects.is_enough:
         return []
@@ -106,7 +106,7 @@ def _by_chance(groups: Sequence[tuple[str, CallEffect]]) -> str:
 
 
 def list_warning(facts: Facts) -> str | None:
-    """What the list is worth, where past calls do not speak for it."""
+    """A warning about the list if past calls are not shown to help, or are shown to hurt; otherwise none."""
     effects = facts.effects
     if effects.is_enough and effects.overall.effect.is_below_zero:
         return "Past calls are shown to hurt. Do not use this list before you know why."

@@ -1,4 +1,4 @@
-"""Calls by group, beside how many people the group has and how many of them need one."""
+"""Calls by group, compared with the number of people in the group and how many of them need a call."""
 
 import itertools
 import math
@@ -16,20 +16,20 @@ from armwise.weekly.shares import Share, wilson
 
 
 class Group(NamedTuple):
-    """One group.
+    """A group of people: its size, its need and its calls.
 
     Attributes:
         name: the value that its people share.
-        num_people: in it.
-        num_known: of them, those who were ever observed.
-        num_low: of these, those who were in the lowest state when last observed.
-        num_calls: on the list.
-        num_may: whom no rule keeps from being called.
-        share_of_people: of everyone.
-        need: the share of its observed people in the lowest state.
-        share_of_need: of everyone in the lowest state.
-        share_of_calls: of all calls on the list.
-        call_rate: calls per person.
+        num_people: its people.
+        num_known: its people who were observed at least once.
+        num_low: its people who were in the lowest state when last observed.
+        num_calls: its people on the list.
+        num_may: its people who may be called.
+        share_of_people: its share of all people.
+        need: the share of its observed people who were in the lowest state.
+        share_of_need: its share of all people in the lowest state.
+        share_of_calls: its share of all calls on the list.
+        call_rate: calls per person in the group.
     """
 
     name: str
@@ -46,13 +46,13 @@ class Group(NamedTuple):
 
 
 class Grouping(NamedTuple):
-    """One way to divide the people.
+    """One way to divide the people into groups.
 
     Attributes:
-        column: that says who belongs where.
-        groups: the larger ones, most people first.
-        num_hidden: groups that are not shown, because of their size or to keep such a one from being worked out.
-        num_hidden_people: in them together.
+        column: the column that says who belongs to which group.
+        groups: the groups that are shown, the largest first.
+        num_hidden: groups that are not shown, because they are small or because a small group could be computed.
+        num_hidden_people: people in the hidden groups together.
     """
 
     column: str
@@ -64,13 +64,13 @@ class Grouping(NamedTuple):
 def make_groupings(
     data: ProgrammeData, called: Iterable[str], smallest: int, eligible: Iterable[str] | None = None
 ) -> tuple[Grouping, ...]:
-    """Who is called by each column of ``group_columns``.
+    """Count calls by group, for each column of ``group_columns``.
 
     Args:
-        data: the programme's.
+        data: the programme's data.
         called: the ids on the list.
         smallest: groups of fewer people are not shown.
-        eligible: the ids of those who may be called; by default everyone's.
+        eligible: the ids of people who may be called; by default all ids.
     """
     people = pl.DataFrame(
         {
@@ -130,7 +130,7 @@ class Misplaced(NamedTuple):
     """Two groups of one grouping.
 
     Attributes:
-        column: that says who belongs where.
+        column: the column that says who belongs to which group.
         called: the group that gets more calls per person.
         passed_over: the group whose people gained more from past calls.
     """
@@ -141,14 +141,15 @@ class Misplaced(NamedTuple):
 
 
 def find_misplaced(groupings: tuple[Grouping, ...], effects: CallEffects) -> list[Misplaced]:
-    """For each grouping, the two groups that differ most in their effects while calls go the other way.
+    """For each grouping, find two groups where the one with the smaller effect of calls gets more calls per person.
 
-    A difference of effects counts if chance does not explain it, with so many pairs of groups asked (Bonferroni). One
-    of calls counts if the intervals of calls per person do not overlap.
+    If there are several such pairs, the pair with the largest difference of effects is returned. A difference of
+    effects counts if chance does not explain it, with this many pairs tested (Bonferroni). A difference of calls counts
+    if the intervals of calls per person do not overlap.
 
     Args:
         groupings: calls by group.
-        effects: of past calls, by the same groups.
+        effects: effects of past calls, by the same groups.
     """
     pairs = [each for grouping in groupings for each in _pairs(grouping, effects)]
     if not pairs or not effects.is_enough:
@@ -164,7 +165,7 @@ def find_misplaced(groupings: tuple[Grouping, ...], effects: CallEffects) -> lis
 
 
 def _pairs(grouping: Grouping, effects: CallEffects) -> Iterator[Misplaced]:
-    """Every two groups whose effects are known, the one with the larger effect as that passed over."""
+    """Every pair of groups with known effects. The group with the larger effect is set as ``passed_over``."""
     known = {each.name: each.effect for each in effects.by_group.get(grouping.column, ())}
     groups = [GroupEffect(each, known[each.name]) for each in grouping.groups if each.name in known]
     groups = [each for each in groups if not math.isnan(each.effect.value)]
@@ -178,5 +179,5 @@ def _difference(pair: Misplaced) -> float:
 
 
 def _half_width(pair: Misplaced) -> float:
-    """Of the interval of the difference; other people are in each group."""
+    """Half the width of the interval of the difference. The two groups have no people in common."""
     return math.hypot(*(each.effect.high - each.effect.value for each in (pair.called, pair.passed_over)))

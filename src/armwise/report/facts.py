@@ -1,4 +1,4 @@
-"""Everything the report says, collected before a word of it is written."""
+"""All facts of the report, collected before any text is written."""
 
 import math
 from typing import NamedTuple
@@ -22,7 +22,7 @@ from armwise.weekly.groups import SMALLEST_GROUP, group_labels, of_large_groups
 from armwise.weekly.manifest import Manifest
 from armwise.weekly.plan import Prepared, rank_everyone, step_name
 
-# Indices closer together than this share of the list's median are as good as equal.
+# Two indices count as almost equal if they differ by less than this share of the list's median index.
 CLOSE = 0.05
 
 
@@ -30,9 +30,9 @@ class Promise(NamedTuple):
     """Engaged steps gained over no calls in the steps after one list's calls, with 90 % intervals.
 
     Attributes:
-        num_calls: on the list.
-        listed: by the list.
-        lots: by as many calls drawn by lot.
+        num_calls: calls on the list.
+        listed: the gain of the list.
+        lots: the gain of as many calls drawn by lot.
         lead: how much more the list gains than lots.
     """
 
@@ -43,26 +43,26 @@ class Promise(NamedTuple):
 
     @property
     def is_known(self) -> bool:
-        """Whether there were past calls enough to tell."""
+        """Whether there were enough past calls to estimate the gain."""
         return not math.isnan(self.listed.value)
 
 
 def make_promise(kept: Assessment, num_calls: int) -> Promise:
-    """What a list of so many calls brings, by an evaluation."""
+    """What a list with this many calls is expected to gain, according to an evaluation."""
     ways = {way.name: way for way in kept.ways}
     gains = ways[ARMWISE].gain, ways["random"].gain, ways["random"].lead
     return Promise(num_calls, *(promise_gain(each, num_calls) for each in gains))
 
 
 class Closeness(NamedTuple):
-    """Those on the list beside those who may be called and are not.
+    """How people on the list compare with people who may be called but are not on it.
 
     Attributes:
         num_left: people who may be called and are not on the list.
-        num_by_lot: on the list by lot: someone with exactly the same index is not on it.
-        num_close: on the list, although someone left out has almost the same index.
-        listed: the average expected gain on the list; NaN if nobody is, or if gains are unknown.
-        everyone: the same of all who may be called.
+        num_by_lot: people on the list by lot: the best person left out has exactly the same index.
+        num_close: people on the list although someone left out has almost the same index, or a higher one.
+        listed: the average expected gain on the list; NaN if the list is empty, or if gains are unknown.
+        everyone: the average expected gain of all who may be called.
     """
 
     num_left: int
@@ -73,13 +73,13 @@ class Closeness(NamedTuple):
 
 
 def measure_closeness(calls: pl.DataFrame, everyone: pl.DataFrame, groups: pl.DataFrame | None) -> Closeness:
-    """How close a list is to the people whom it leaves out.
+    """Measure how close the people on a list are to those whom it leaves out.
 
     Args:
         calls: the list, with id, index and expected_gain.
         everyone: all who may be called, with the same columns.
-        groups: id and group of each person, where groups have budgets of their own, so that people compete within
-            theirs; none where everyone competes with everyone.
+        groups: id and group of each person if groups have their own budgets, because people then compete within their
+            group; none if everyone competes with everyone.
     """
     columns = ["id", "index", "expected_gain"]
     people = everyone.select(columns).with_columns(listed=pl.col("id").is_in(calls["id"].implode()))
@@ -103,27 +103,27 @@ def _mean(gains: pl.Series) -> float:
 
 
 class Facts(NamedTuple):
-    """What the page is written from.
+    """The facts from which the page is written.
 
     Attributes:
-        name: the programme's.
-        step: what a step is called, in the singular.
-        num_states: of engagement.
+        name: the programme's name.
+        step: the word for a step, in the singular.
+        num_states: the number of states of engagement.
         plan: the list.
-        manifest: what it was made from.
+        manifest: the record of what the list was made from.
         promise: what the list's calls are expected to bring; none if there was no evaluation.
         groupings: calls by group.
         smallest_group: groups of fewer people are not shown.
-        assessment: of the planner, on past steps and people not learned from; none if there was no evaluation.
-        is_current: whether the assessment is of the files that the plan was made from.
-        quality: of the data.
-        findings: of the check of the files.
+        assessment: the evaluation of the planner on past steps and people not learned from; none if there is none.
+        is_current: whether the evaluation used the same files as the plan.
+        quality: what the data hold, in numbers.
+        findings: the findings of the check of the files.
         num_learned_from: people that the model learned from.
         effects: what past calls did.
-        closeness: of the list to the people whom it leaves out.
+        closeness: how close the list is to the people whom it leaves out.
         background: for each person on the list: id, since_observed, num_calls, since_call.
-        note: what the settings say a reader must know first.
-        concerns: what to doubt about the list, as ``armwise plan`` says it.
+        note: what the reader must know first, from the settings.
+        concerns: reasons to doubt the list, as ``armwise plan`` prints them.
     """
 
     name: str
@@ -152,15 +152,15 @@ class Facts(NamedTuple):
 
     @property
     def is_simulated(self) -> bool:
-        """Whether the programme's name says that nobody in it is real, as that of 'armwise init' does."""
+        """Whether the programme's name says that it is simulated, as in the files of 'armwise init'."""
         return "simulated" in self.name.lower()
 
 
 def collect(prepared: Prepared, assessment: Assessment | None, smallest_group: int = SMALLEST_GROUP) -> Facts:
-    """The facts about a plan and its programme.
+    """Collect the facts about a plan and its programme.
 
     Args:
-        prepared: the plan, and what it was made by.
+        prepared: the plan, and what made it.
         assessment: from ``armwise evaluate --for-report``, if there is one.
         smallest_group: groups of fewer people are not shown.
     """
@@ -193,18 +193,18 @@ def collect(prepared: Prepared, assessment: Assessment | None, smallest_group: i
 def _effects(
     planner: OutreachPlanner, data: ProgrammeData, assessment: Assessment | None, smallest: int
 ) -> CallEffects:
-    """As evaluated from the very same files, which saves time; else estimated again."""
+    """The effects from the evaluation if it used the same files, which saves time; otherwise estimated again."""
     if assessment is not None and dict(assessment.inputs) == data.inputs:
         return of_large_groups(assessment.effects, data, smallest)
     return estimate_effects(data, np.asarray(planner.problem_.rewards), smallest)
 
 
 def estimate_effects(data: ProgrammeData, rewards: Float[np.ndarray, " states"], smallest: int) -> CallEffects:
-    """What past calls did, from everyone's history, those who have finished included.
+    """Estimate what past calls did, from everyone's history, including people who have finished.
 
     Args:
-        data: the programme's.
-        rewards: of the states.
+        data: the programme's data.
+        rewards: the reward of each state.
         smallest: groups of fewer people are not shown.
     """
     effects = call_effects(data.trajectories, group_labels(data, smallest), rewards=rewards)
@@ -212,13 +212,13 @@ def estimate_effects(data: ProgrammeData, rewards: Float[np.ndarray, " states"],
 
 
 def make_background(data: ProgrammeData, calls: pl.DataFrame) -> pl.DataFrame:
-    """What is known of those on the list beside what the list says; null where something never happened."""
+    """What is known about the people on the list but is not on the list. Null if something never happened."""
     everyone = data.roster.select("id", "since_observed", "since_call", num_calls="calls")
     return calls.select("id").join(everyone, on="id", how="left", maintain_order="left")
 
 
 def _rivals(data: ProgrammeData) -> pl.DataFrame | None:
-    """Who competes with whom for calls: people of the same group, where groups have budgets."""
+    """Each person's group if people compete for calls within groups, because groups have budgets; otherwise none."""
     if data.groups is None or not data.programme.budget.per_group:
         return None
     return pl.DataFrame({"id": data.ids, "group": data.groups})

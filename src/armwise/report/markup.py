@@ -1,4 +1,4 @@
-"""Text that becomes part of a page or a drawing: escaped once, with nothing hidden in it."""
+"""Escape text for a page or a drawing: once, and with its invisible characters made visible."""
 
 import html
 import unicodedata
@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 
 def tag(name: str, /, *children: str | None, **attributes: object) -> Markup:
-    """An element of a drawing; children that are no ``Markup`` are escaped, and so are attributes.
+    """An element of a drawing. Attributes are escaped, and so are children that are not ``Markup``.
 
     Children and attributes that are None are left out.
 
@@ -23,12 +23,12 @@ def tag(name: str, /, *children: str | None, **attributes: object) -> Markup:
 
 
 def join(*parts: str | None) -> Markup:
-    """Several parts, one after the other, as one."""
+    """Join several parts into one."""
     return Markup("".join(escape(part) for part in parts if part is not None))
 
 
 def escape(text: str) -> Markup:
-    """Text that means nothing to a browser; what is invisible or steers a terminal becomes a visible mark."""
+    """Escape text for HTML. Characters that are invisible or control a terminal become a visible mark."""
     if isinstance(text, Markup):
         return text
     visible = "".join(

@@ -1,4 +1,4 @@
-"""Numbers as people write them."""
+"""Numbers as text, in the form in which people write them."""
 
 import math
 
@@ -6,7 +6,7 @@ from armwise.weekly.shares import Number
 
 
 def count(number: Number) -> str:
-    """A whole number.
+    """A whole number, with commas between thousands.
 
     Example:
         >>> count(12345)
@@ -16,7 +16,7 @@ def count(number: Number) -> str:
 
 
 def percent(share: Number, digits: int = 0) -> str:
-    """A share; a dash where there is none.
+    """A share in per cent; a dash if it is NaN.
 
     Example:
         >>> percent(0.123), percent(float("nan"))
@@ -26,7 +26,7 @@ def percent(share: Number, digits: int = 0) -> str:
 
 
 def decimal(number: Number, digits: int = 2) -> str:
-    """A number with so many digits after the point; a dash where there is none, and never a negative nought.
+    """A number with this many digits after the point; a dash if it is NaN. A negative zero is written without sign.
 
     Example:
         >>> decimal(1.005), decimal(-0.001), decimal(float("nan"))
@@ -47,7 +47,7 @@ def signed(number: Number) -> str:
 
 
 def span(low: Number, high: Number) -> str:
-    """An interval of shares.
+    """An interval of shares in per cent; a dash if it is NaN.
 
     Example:
         >>> span(0.1, 0.25)

@@ -1,4 +1,4 @@
-"""The page: one HTML file that opens anywhere, asks no one for anything, and says the same for the same plan."""
+"""The report's page: one HTML file that opens anywhere and loads nothing. The same plan gives the same page."""
 
 from collections.abc import Callable
 from importlib import resources
@@ -17,9 +17,9 @@ from armwise.report.promise import forecast_section
 from armwise.report.rendering import templates
 from armwise.report.trust import checks_section, data_section
 
-# Even if something on the page tried to, the browser would fetch and run nothing.
+# With this policy, the browser fetches and runs nothing, even if something on the page tried to.
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
-# What may be wrong comes first; the list comes after what speaks for it. Each section has a template of its name.
+# What may be wrong comes first, and the evidence comes before the list. Each section has a template of the same name.
 SECTIONS: dict[str, tuple[str, Callable[[Facts], object]]] = {
     "alarms": ("Before you use this list", find_alarms),
     "effect": ("Did past calls help?", effect_section),
@@ -33,16 +33,16 @@ SECTIONS: dict[str, tuple[str, Callable[[Facts], object]]] = {
 
 
 class Page(NamedTuple):
-    """What stands around the sections.
+    """The parts of the page outside the sections.
 
     Attributes:
-        title: of the window.
-        name: the programme's.
-        is_simulated: whether nobody in it is real.
+        title: the window's title.
+        name: the programme's name.
+        is_simulated: whether the programme is simulated, so that nobody in it is real.
         note: what a reader must know first, if there is anything.
         numbers: calls and people, in a sentence.
         num_learned_from: people that the model learned from.
-        versions: of what made the list.
+        versions: the versions of the software that made the list.
         digest: the beginning of the list's SHA-256.
     """
 
@@ -57,7 +57,7 @@ class Page(NamedTuple):
 
 
 def write_page(facts: Facts) -> str:
-    """The whole page; the same facts give the same bytes, whatever the day."""
+    """Write the whole page. The same facts give the same bytes on any day."""
     style = resources.files(__package__).joinpath("page.css").read_text(encoding="utf-8")
     sections = [(name, title, make(facts)) for name, (title, make) in SECTIONS.items()]
     page = templates().get_template("page.html")

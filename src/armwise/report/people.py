@@ -1,4 +1,4 @@
-"""The section about everyone together: which groups the calls go to."""
+"""The section on who gets the calls: everyone by what the list says, and calls by group."""
 
 from typing import NamedTuple
 
@@ -13,21 +13,21 @@ SERIES = ("share of people", "share of those in need", "share of calls")
 
 
 class GroupingShown(NamedTuple):
-    """One way to divide the people: the chart of its groups, and whose share of calls is beyond chance, in words."""
+    """One way to divide the people: a chart of its groups, and the groups that differ beyond chance, in words."""
 
     calls: ChartWithTable
     beyond_chance: str
 
 
 class EquitySection(NamedTuple):
-    """What the section says.
+    """The contents of the section "Who gets the calls".
 
     Attributes:
-        groupings: those with groups that are large enough to be shown.
-        everyone: by what the list says about them.
-        legend: of the charts by group.
+        groupings: the groupings with at least one group that is large enough to be shown.
+        everyone: a chart of all people by what the list says about them.
+        legend: the legend of the charts by group.
         smallest: groups of fewer people are not shown.
-        need: what people in need were, when last observed.
+        need: the state of people in need when last observed, in words.
     """
 
     groupings: tuple[GroupingShown, ...]
@@ -38,7 +38,7 @@ class EquitySection(NamedTuple):
 
 
 def equity_section(facts: Facts) -> EquitySection:
-    """Calls by group beside the group's share and need."""
+    """Make the section: calls by group, compared with the group's share of people and its need."""
     shown = [grouping for grouping in facts.groupings if grouping.groups]
     return EquitySection(
         groupings=tuple(_grouping(place, grouping) for place, grouping in enumerate(shown)),

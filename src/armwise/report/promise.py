@@ -1,4 +1,4 @@
-"""The section of what the calls are expected to bring, in words that promise no more than the interval allows."""
+"""The section on what the calls are expected to gain. It promises no more than the interval allows."""
 
 from typing import NamedTuple
 
@@ -15,16 +15,16 @@ TOO_FEW = "There are too few past calls to tell what this list will bring."
 
 
 class ForecastSection(NamedTuple):
-    """What the section says.
+    """The contents of the section "What the calls are expected to bring".
 
     Attributes:
-        is_computed: whether there was an evaluation to promise by.
-        is_outdated: whether the evaluation is of other files than the list.
-        num_calls: on the list.
+        is_computed: whether there was an evaluation from which to estimate the gain.
+        is_outdated: whether the evaluation used other files than the list.
+        num_calls: calls on the list.
         answer: what can be promised.
-        expected: the gain beside lots and no calls; none where it is not known.
-        num_steps: for which gains are counted.
-        step: what a step is called, in the singular.
+        expected: the gain compared with lots and with no calls; none if it is not known.
+        num_steps: the steps for which gains are counted.
+        step: the word for a step, in the singular.
     """
 
     is_computed: bool
@@ -37,7 +37,7 @@ class ForecastSection(NamedTuple):
 
 
 def forecast_section(facts: Facts) -> ForecastSection:
-    """What the list gains, beside lots and no calls."""
+    """Make the section: what the list gains, compared with lots and with no calls."""
     promise, step = facts.promise, facts.step
     is_outdated = not facts.is_current
     if promise is None:
@@ -53,9 +53,9 @@ def say_promise(promise: Promise, effects: CallEffects, step: str) -> str:
     """What can be promised of the list, and whether lots would do as well.
 
     Args:
-        promise: of the list.
-        effects: of past calls; what these do not show is not promised.
-        step: what a step is called, in the singular.
+        promise: the estimated gains of the list.
+        effects: the effects of past calls; what they do not show is not promised.
+        step: the word for a step, in the singular.
     """
     gain = f"{signed(promise.listed.value)} engaged {step}s in the next {NUM_STEPS} {step}s"
     said = [

@@ -1,4 +1,4 @@
-"""The templates of the page: a section's facts in, HTML out."""
+"""The page's templates, which turn the facts of a section into HTML."""
 
 from functools import cache
 
@@ -9,12 +9,12 @@ from armwise.report.markup import escape
 
 @cache
 def templates() -> Environment:
-    """The templates. What comes from a file is escaped, and a name that a template has misspelt is an error."""
+    """The templates. Text is escaped, and a misspelt name in a template is an error."""
     return Environment(
         loader=PackageLoader(__package__),
         autoescape=True,
         undefined=StrictUndefined,
-        # Jinja2 escapes markup; letters that nobody sees must become visible before.
+        # Jinja2 escapes only markup; invisible characters must become visible before that.
         finalize=lambda value: escape(value) if isinstance(value, str) else value,
         trim_blocks=True,
         lstrip_blocks=True,

@@ -1,4 +1,4 @@
-"""The sections about trust: predictions against what happened, and the data."""
+"""The sections on predictions against what happened, and on the quality of the data."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -15,23 +15,23 @@ from armwise.weekly.calibration import Bin
 
 
 class Agreement(NamedTuple):
-    """Predictions beside what happened, for people left alone or for people called; no chart without observations."""
+    """Predictions compared with what happened, for people left alone or called. Without observations, no chart."""
 
     title: str
     shares: ChartWithTable | None
 
 
 class ChecksSection(NamedTuple):
-    """What the section says.
+    """The contents of the section "Did predictions come true?".
 
     Attributes:
-        is_outdated: whether the evaluation is of other files than the list.
-        answer: whether the predictions beat those that need no features.
-        event: that was predicted, in words.
-        left_alone: of people who were not called.
-        called: of people who were.
-        surprise: of each prediction, at what happened.
-        step: what a step is called, in the singular.
+        is_outdated: whether the evaluation used other files than the list.
+        answer: whether the predictions are better than simple ones that need no features.
+        event: the predicted event, in words.
+        left_alone: predictions and outcomes of people who were not called.
+        called: predictions and outcomes of people who were called.
+        surprise: how surprised each kind of prediction was by what happened.
+        step: the word for a step, in the singular.
     """
 
     is_outdated: bool
@@ -44,7 +44,7 @@ class ChecksSection(NamedTuple):
 
 
 def checks_section(facts: Facts) -> ChecksSection | None:
-    """Predicted against observed, in steps and for people that were not learned from; none without evaluation."""
+    """Compare predictions with observations in steps and people not learned from; none if there is no evaluation."""
     kept, step = facts.assessment, facts.step
     if kept is None:
         return None
@@ -61,11 +61,11 @@ def checks_section(facts: Facts) -> ChecksSection | None:
 
 
 def say_predictions(predictions: Sequence[PredictionQuality], step: str) -> str:
-    """Whether the predictions beat those that need no features: everyone's average, and each person's own past.
+    """Whether the predictions are better than two without features: all people's average, and a person's own past.
 
     Args:
-        predictions: armwise's first.
-        step: what a step is called, in the singular.
+        predictions: the predictions, those of armwise first.
+        step: the word for a step, in the singular.
     """
     simple = {
         "population": "One prediction for all people in the same state",
@@ -85,7 +85,7 @@ def _beside(who: str, each: PredictionQuality, own: PredictionQuality) -> str:
 
 
 def _surprise(predictions: Sequence[PredictionQuality], step: str) -> ChartWithTable:
-    """How surprised each prediction was by what happened."""
+    """How surprised each kind of prediction was by what happened (log-loss)."""
     named = {"population": "the same for all in a state", "own weeks": f"a person's own past {step}s"}
     labels = [named.get(each.name, each.name) for each in predictions]
     marks = [Row(label, (Point(*each.log_loss),)) for label, each in zip(labels, predictions, strict=True)]
@@ -119,22 +119,22 @@ def _agreement(name: str, title: str, bins: tuple[Bin, ...]) -> Agreement:
 
 
 class FileWarning(NamedTuple):
-    """A kind of warning: the file and column, what is the matter and what to do, without cells and ids."""
+    """A kind of warning: the file and column, the problem and what to do. It contains no cells and no ids."""
 
     where: str
     said: str
 
 
 class DataSection(NamedTuple):
-    """What the section says.
+    """The contents of the section "How good the data are".
 
     Attributes:
-        outages: the steps that were taken for outages; empty if there is none.
-        observed: shares of people, by step.
-        missing: empty cells by column, if there are any.
-        warnings: of the check of the files.
-        numbers: of what the tables hold.
-        step: what a step is called, in the singular.
+        outages: the steps that count as outages; empty if there are none.
+        observed: a chart of the share of people observed in each step.
+        missing: a chart of empty cells by column, if there are any.
+        warnings: the warnings of the check of the files.
+        numbers: what the tables hold, in numbers.
+        step: the word for a step, in the singular.
     """
 
     outages: str
@@ -146,7 +146,7 @@ class DataSection(NamedTuple):
 
 
 def data_section(facts: Facts) -> DataSection:
-    """What the tables hold, and what was noticed in them."""
+    """Make the section: what the tables hold, and the warnings about them."""
     quality, step = facts.quality, facts.step
     lacking = [(name, number) for name, number in quality.missing_features if number]
     title = f"People observed, by {step} of the history (dashed: taken for an outage)"

@@ -1,4 +1,4 @@
-"""The weekly job: the commands on a programme.toml."""
+"""The weekly job: fit a model, evaluate it, plan calls and verify a list, all from a programme.toml."""
 
 from armwise.weekly.evaluate import assess_programme, losses_to_compare
 from armwise.weekly.evaluation_file import ASSESSMENT_FILE, Assessment, read_assessment

@@ -1,4 +1,4 @@
-"""Predicted against observed: whether what a model expects of people happens as often as it says."""
+"""Compare predictions with what happened: whether events happen as often as the model predicts."""
 
 from typing import NamedTuple
 
@@ -14,12 +14,12 @@ FEWEST_IN_BIN = 20
 
 
 class Bin(NamedTuple):
-    """Observations for which the model predicted about the same.
+    """Observations for which the model predicted about the same probability.
 
     Attributes:
         predicted: the average predicted probability of not being in the lowest state in the next step.
-        observed: the share of them in which that happened, with its interval.
-        number: of observations.
+        observed: the share of observations in which that happened, with its interval.
+        number: the number of observations.
     """
 
     predicted: float
@@ -30,15 +30,15 @@ class Bin(NamedTuple):
 def compare_with_observed(
     expected: Float[np.ndarray, "people steps"], decisions: Decisions
 ) -> tuple[tuple[Bin, ...], tuple[Bin, ...]]:
-    """Predictions beside frequencies, for those left alone and for those called.
+    """Compare predictions with frequencies, first for people left alone, then for people called.
 
     Args:
         expected: the predicted probability of not being in the lowest state after each decision, by a model that had
-            seen neither the person nor the step; NaN where nothing was predicted.
+            not learned from the person or the step; NaN where nothing was predicted.
         decisions: what was done, and what followed.
 
     Returns:
-        Up to ``NUM_BINS`` bins of about equally many observations each, in the order of the predictions.
+        For each, up to ``NUM_BINS`` bins with about equally many observations, in the order of the predictions.
     """
     judged, happened = decisions.valid & ~np.isnan(expected), decisions.next_states > 0
     left_alone, called = (
@@ -52,7 +52,7 @@ def _bins(chance: Float[np.ndarray, " cells"], happened: Bool[np.ndarray, " cell
         return ()
     num_bins = max(1, min(NUM_BINS, len(chance) // FEWEST_IN_BIN))
     place = np.unique(chance, return_inverse=True)[1]
-    # Equal predictions share a bin, whatever the order of people.
+    # Equal predictions share a bin, so that the order of people does not matter.
     number = np.bincount(place)
     middle = np.cumsum(number) - number / 2
     which = np.minimum((middle / len(chance) * num_bins).astype(int), num_bins - 1)[place]

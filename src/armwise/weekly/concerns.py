@@ -1,4 +1,4 @@
-"""What to doubt about a list before anyone is called: one sentence each, and only what chance does not explain."""
+"""Reasons to doubt a list before anyone is called. Each is one sentence, and chance alone does not explain it."""
 
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -14,16 +14,16 @@ from armwise.programme.programme_data import ProgrammeData
 from armwise.programme.settings import LOTTERY
 from armwise.weekly.groups import SMALL_GROUPS, SMALLEST_GROUP, group_labels
 
-# A group gets far fewer or far more calls than its need if it gets less than half or more than twice as many ...
+# A group's calls are far from its need if it gets less than half or more than twice as many as by need ...
 FAR = 2.0
-# ... and if a list that goes by need would have such a group once in a hundred lists, among all groups asked.
+# ... and if at most one in a hundred lists made by need would have such a group, among all groups tested.
 LEVEL = 0.01
 MOST_NAMED = 3
-# A person whose chance by lot is below this is more likely off the list than on it.
+# With a chance below this, a person is more likely off the list than on it.
 BY_LOT = 0.5
-# A list is mostly lots where such people get more than this share of the calls.
+# A list is mostly lots if such people get more than this share of the calls.
 MOSTLY = 0.5
-# Past calls followed a rule where fewer than this share of them could have gone otherwise.
+# Past calls followed a rule if fewer than this share of them could have gone otherwise.
 COULD_DIFFER = 0.5
 FEWEST_CALLS = 20
 
@@ -32,11 +32,11 @@ class Concern(NamedTuple):
     """One reason for doubt.
 
     Attributes:
-        what: is the case, in a few words, without a full stop.
-        meaning: the figures, without a full stop.
+        what: the doubt in a few words, without a full stop.
+        meaning: the numbers behind it, without a full stop.
         about: "groups", "lots" or "past calls".
-        column: that divides people into the groups it is about.
-        groups: that it names.
+        column: the column that divides people into groups, if the doubt is about groups.
+        groups: the groups that it names.
     """
 
     what: str
@@ -47,7 +47,7 @@ class Concern(NamedTuple):
 
     @property
     def sentence(self) -> str:
-        """Both in one sentence."""
+        """The doubt and its numbers in one sentence."""
         return f"{self.what}: {self.meaning}."
 
 
@@ -55,9 +55,9 @@ class GroupCalls(NamedTuple):
     """A group of people who may be called.
 
     Attributes:
-        name: of the group; none if it stands for all groups that are too small to be named.
-        num_need: people of it in need: those in the lowest state when last observed.
-        num_calls: of it on the list.
+        name: the group's name; none if it stands for all groups that are too small to be named.
+        num_need: its people in need: those who were in the lowest state when last observed.
+        num_calls: its people on the list.
     """
 
     name: str | None
@@ -66,14 +66,14 @@ class GroupCalls(NamedTuple):
 
 
 def group_concerns(groupings: Mapping[str, Sequence[GroupCalls]]) -> list[Concern]:
-    """For each way to divide people, the groups that get far fewer or far more calls than their need.
+    """For each column of groups, find the groups that get far fewer or far more calls than their need.
 
-    If calls went by need alone, a group with the share w of the people in need would get c of n calls with the
-    binomial probability of n lots with the chance w. A group is named if c is less than half or more than twice n w,
-    and if fewer than 1 in 100 lists by need would have such a group anywhere (Bonferroni).
+    If calls went by need alone, each of n calls would go to a group with probability w, the group's share of the people
+    in need. So the group's number of calls c would be binomial. A group is named if c is less than half or more than
+    twice n w, and if fewer than 1 in 100 lists by need would have such a group anywhere (Bonferroni).
 
     Args:
-        groupings: by column, all groups of it; each person belongs to one.
+        groupings: for each column, all its groups; each person belongs to one of them.
     """
     num_asked = 2 * sum(len(groups) for groups in groupings.values())
     found = []
@@ -92,10 +92,10 @@ def is_far_from_need(group: GroupCalls, num_calls: int, num_need: int, level: fl
     """Whether a group's calls are far from its need, and chance does not explain it.
 
     Args:
-        group: with its calls.
-        num_calls: on the whole list.
+        group: the group, with its calls.
+        num_calls: calls on the whole list.
         num_need: people in need in all groups.
-        level: the probability of such a number of calls, or of a more extreme one, must be below it.
+        level: chance does not explain a number of calls if its probability, or that of a more extreme one, is below.
     """
     share, calls = group.num_need / num_need, group.num_calls
     expected = share * num_calls
@@ -120,11 +120,12 @@ def _group_concern(column: str, far: list[GroupCalls], num_calls: int, num_need:
 
 
 def lots_concern(probabilities: Float[np.ndarray, " people"], *, by_lot: bool) -> list[Concern]:
-    """Whether most of a list's places go to people whom others could replace at next to no cost.
+    """Whether most places on the list go to people whom others could replace at almost no cost.
 
     Args:
-        probabilities: everyone's chance where lots decide between people whose expected indices hardly differ.
-        by_lot: whether lots chose; otherwise the highest indices did.
+        probabilities: everyone's chance to be on the list if lots decide between people whose expected indices hardly
+            differ.
+        by_lot: whether lots made the list; otherwise the people with the highest indices are on it.
     """
     unsure = probabilities[(probabilities > 0) & (probabilities < BY_LOT)]
     places, calls = float(unsure.sum()), float(probabilities.sum())
@@ -139,11 +140,11 @@ def lots_concern(probabilities: Float[np.ndarray, " people"], *, by_lot: bool) -
 
 
 def overlap_concern(num_calls: int, comparable: float) -> list[Concern]:
-    """Whether past calls followed a rule, so that people who were called have nobody to be compared with.
+    """Whether past calls followed a rule, so that there is nobody to compare the called people with.
 
     Args:
-        num_calls: past calls.
-        comparable: how many of them could have gone otherwise (``CallEffects.comparable``).
+        num_calls: the number of past calls.
+        comparable: how many of these calls could have gone otherwise (``CallEffects.comparable``).
     """
     if num_calls < FEWEST_CALLS or comparable >= COULD_DIFFER * num_calls:
         return []
@@ -157,12 +158,12 @@ def overlap_concern(num_calls: int, comparable: float) -> list[Concern]:
 def find_concerns(
     data: ProgrammeData, plan: Plan, effects: CallEffects, smallest_group: int = SMALLEST_GROUP
 ) -> list[Concern]:
-    """Everything to doubt about a list, one sentence each.
+    """Find every reason to doubt a list.
 
     Args:
-        data: the programme's.
+        data: the programme's data.
         plan: the list.
-        effects: of past calls.
+        effects: the effects of past calls.
         smallest_group: groups of fewer people are not named.
     """
     known = plan.call_probabilities["lot_probability"].to_numpy()
@@ -174,9 +175,9 @@ def find_concerns(
 
 
 def _groups(data: ProgrammeData, plan: Plan, smallest: int) -> dict[str, list[GroupCalls]]:
-    """The groups of those who may be called; without those that have budgets, whose calls a manager decided.
+    """The groups of people who may be called, by column. Empty if everyone who may be called is on the list.
 
-    None if everyone who may be called is.
+    Groups with budgets are left out, because a manager decided their calls.
     """
     if plan.summary.num_calls >= plan.summary.num_eligible:
         return {}
@@ -199,10 +200,10 @@ def _name(label: str) -> str | None:
 
 
 def may_be_called(data: ProgrammeData, rules: CallRules) -> Bool[np.ndarray, " people"]:
-    """Whom no rule keeps from being called.
+    """Which people may be called by the rules.
 
     Args:
-        data: the programme's.
-        rules: of the list.
+        data: the programme's data.
+        rules: the rules of the list.
     """
     return data.roster.select(first_reason(rules).is_null()).to_series().to_numpy()

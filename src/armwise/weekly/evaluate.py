@@ -1,4 +1,4 @@
-"""A programme's backtest: what past calls did, and how lists made by armwise would have done, from its own files."""
+"""``armwise evaluate``: from a programme's own files, what past calls did and how armwise's lists would have done."""
 
 from collections.abc import Callable, Mapping
 
@@ -29,7 +29,7 @@ LONG_RUN = 0.99
 
 
 def losses_to_compare() -> dict[str, Loss | None]:
-    """What a model can learn by beside the recommended loss: accuracy alone and decisions alone."""
+    """The losses to compare with the recommended loss: accuracy alone and decisions alone."""
     return {"accuracy (MSE)": MeanSquaredError(), "decisions (Fast DEC-DFL)": DecDFL(EntropyMixture(TEMPERATURE))}
 
 
@@ -44,18 +44,18 @@ def assess_programme(
     losses: Mapping[str, Loss | None] | None = None,
     started: Callable[[str], None] | None = None,
 ) -> Assessment:
-    """Judge whom armwise would have called, on past weeks and people not learned from, as ``planner.backtest``.
+    """Judge whom armwise would have called, on past weeks and people it has not learned from (``planner.backtest``).
 
     Args:
-        path: of ``programme.toml``.
+        path: the path of ``programme.toml``.
         seed: divides the people, and draws the resamples for the intervals.
-        kind: of model, as in ``fit_programme``.
+        kind: the kind of model, as in ``fit_programme``.
         despite_outage: whether to go on if the last step was hardly observed.
         progress: whether to show a bar on stderr; None shows it on a terminal.
         config: how to train; by default as recommended.
-        losses: others to learn by, by name, judged beside armwise; by default those of ``losses_to_compare``. An empty
+        losses: other losses to learn by and compare with, by name; by default those of ``losses_to_compare``. An empty
             mapping takes a third of the time.
-        started: told what will be done and about how long it will take, before it starts.
+        started: called before the work starts, with a sentence on what will be done and how long it will take.
     """
     data = load_programme(path, despite_outage=despite_outage)
     planner = make_planner(data, seed, kind)
@@ -95,7 +95,7 @@ def _keep(data: ProgrammeData, result: Backtest, seed: int) -> Assessment:
 
 
 def _in_order(ways: tuple[WayJudged, ...]) -> tuple[WayJudged, ...]:
-    """What was learned, then the rules of thumb in their usual order."""
+    """The learned ways first, then the rules of thumb in their usual order."""
     places = list(RULES_OF_THUMB)
     return tuple(sorted(ways, key=lambda way: places.index(way.name) if way.name in places else -1))
 

@@ -1,4 +1,4 @@
-"""An evaluation to keep: what past calls did, how lists would have done, and predictions against what happened."""
+"""An evaluation as a file: what past calls did, how lists would have done, and predictions against what happened."""
 
 import json
 import math
@@ -19,29 +19,29 @@ from armwise.weekly.shares import Share
 
 FORMAT, VERSION = "armwise-evaluation", 3
 ASSESSMENT_FILE = "evaluation.json"
-# The error of the estimates is far larger, and rounding errors of other machines are far smaller.
+# Rounding to 7 digits hides the rounding errors of different machines, and the error of the estimates is far larger.
 DIGITS = 7
 
 
 @dataclass(frozen=True)
 class Assessment:
-    """What ``armwise evaluate`` finds; numbers about everyone together, nothing of anybody.
+    """What ``armwise evaluate`` finds, as numbers about all people together. It contains no person's data.
 
     Attributes:
-        inputs: the settings and tables it was made from, by what they are.
-        num_people: whose past weeks were used.
+        inputs: the settings and tables it was made from, by role.
+        num_people: people whose past weeks were used.
         effects: what past calls did.
-        ways: armwise first, then what else it can learn by, then the rules of thumb.
+        ways: the ways to choose people: armwise first, then armwise with other losses, then the rules of thumb.
         predictions: how well the next state was predicted for people left alone.
-        left_alone: predictions against what happened to those left alone, in weeks and for people not learned from.
-        called: and to those called.
-        num_states: of engagement.
+        left_alone: predictions against what happened to people left alone, for weeks and people not learned from.
+        called: the same for people who were called.
+        num_states: the number of states of engagement.
         origins: the steps up to which planners learned.
         num_judged: decisions on which lists were judged.
-        num_calls: calls among them.
+        num_calls: calls among these decisions.
         budget_share: calls per person and step.
-        bound: the most that 100 calls of any rule could gain, if the estimated behaviour were right; none where there
-            are too many states to compute it.
+        bound: the most that 100 calls of any rule could gain, if the estimated behaviour were right; none if there
+            are too few past calls or too many states to compute it.
     """
 
     inputs: Mapping[str, Input]
@@ -59,7 +59,7 @@ class Assessment:
     bound: float | None
 
     def to_json(self) -> str:
-        """As a page of JSON; the same files give the same bytes."""
+        """The evaluation as a JSON document. The same files give the same bytes."""
         page = {
             "format": FORMAT,
             "version": VERSION,
@@ -81,7 +81,7 @@ class Assessment:
 
 
 def read_assessment(path: Path) -> Assessment | None:
-    """What ``Assessment.to_json`` wrote; none if there is no such file."""
+    """Read what ``Assessment.to_json`` wrote; none if there is no such file."""
     try:
         content = read_file(path)
     except FileNotFoundError:
@@ -118,7 +118,7 @@ def _from_page(page: dict[str, Any]) -> Assessment:
 
 
 def _as_dict(record: Any) -> dict[str, Any]:
-    """A named tuple of numbers, text and such tuples."""
+    """A named tuple as a dictionary, with the named tuples inside it."""
     return {name: _as_dict(each) if hasattr(each, "_asdict") else each for name, each in record._asdict().items()}
 
 
@@ -135,7 +135,7 @@ def _bin(page: dict[str, Any]) -> Bin:
 
 
 def _estimate(page: dict[str, Any]) -> Estimate:
-    """A figure with its interval; null is NaN."""
+    """A number with its interval; null is read as NaN."""
     return Estimate(*(math.nan if page[name] is None else float(page[name]) for name in Estimate._fields))
 
 
@@ -164,7 +164,7 @@ def _effect(page: dict[str, Any]) -> CallEffect:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers of ``DIGITS`` digits; NaN, which JSON does not know, as null."""
+    """Round numbers to ``DIGITS`` digits, and write NaN as null because JSON has no NaN."""
     if isinstance(value, dict):
         return {name: _plain(each) for name, each in value.items()}
     if isinstance(value, list):

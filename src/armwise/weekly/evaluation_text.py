@@ -1,4 +1,4 @@
-"""An evaluation for a terminal: did calls help, whom to call, is armwise better, how well it predicts, what is left."""
+"""An evaluation as text for a terminal: the effect of calls, the ways to choose people, a verdict, the predictions."""
 
 import math
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ WIDTH, NEVER = 28, "never"
 
 
 def write_text(kept: Assessment, step: str = "week") -> str:
-    """The whole evaluation, in the order in which a programme needs it.
+    """The whole evaluation as text, in the order in which a programme needs it.
 
     Args:
         kept: the evaluation.
-        step: what a step is called, in the singular.
+        step: the word for a step, in the singular.
     """
     parts = [
         write_effects(kept, step),
@@ -34,7 +34,7 @@ def write_text(kept: Assessment, step: str = "week") -> str:
 
 
 def write_effects(kept: Assessment, step: str) -> str:
-    """Whether calls helped: a sentence, then by state and by group."""
+    """Whether calls helped: first a sentence, then the effects by state and by group."""
     effects = kept.effects
     lines = ["Did calls help?", describe_evidence(effects, step, kept.num_states)]
     if not effects.is_enough:
@@ -55,7 +55,7 @@ def write_effects(kept: Assessment, step: str) -> str:
 
 
 def _state(name: str, num_states: int) -> str:
-    """A state as people say it: of two states, disengaged and engaged."""
+    """A state's usual name; with two states, they are "disengaged" and "engaged"."""
     return {"state 0": "disengaged", "state 1": "engaged"}.get(name, name) if num_states == 2 else name
 
 
@@ -67,7 +67,7 @@ def _effect(each: CallEffect) -> str:
 
 
 def write_ways(ways: Sequence[WayJudged], step: str) -> str:
-    """What 100 calls of each way gain, as a table."""
+    """A table of what 100 calls gain with each way to choose people."""
     lines = [f"{'whom to call':{WIDTH}}  {f'engaged {step}s by 100 calls':28}  armwise gains more by"]
     for way in ways:
         lead = "" if way.name == ARMWISE else in_figures(way.lead)
@@ -87,7 +87,7 @@ def _write_basis(kept: Assessment, step: str) -> str:
 
 
 def write_verdict(kept: Assessment) -> str:
-    """Whether armwise is better, in words and what speaks against it first; a lead that may be chance is no lead."""
+    """Whether armwise is better, in words. Bad results come first, and a lead that may be chance does not count."""
     others = [way for way in kept.ways if way.name != ARMWISE]
     if all(math.isnan(way.lead.value) for way in others):
         return (
@@ -110,7 +110,7 @@ def write_verdict(kept: Assessment) -> str:
 
 
 def _not_shown(names: Sequence[str]) -> list[str]:
-    """That armwise is not shown to be better than these."""
+    """Sentences for the ways that armwise is not shown to beat."""
     rules = [name for name in names if name in RULES_OF_THUMB and name != NEVER]
     losses = [name for name in names if name not in RULES_OF_THUMB]
     said = ["armwise's calls are not shown to gain more than no calls."] if NEVER in names else []

@@ -1,7 +1,7 @@
-"""How long learning takes, said before it starts. Only printed: nothing depends on it, nor on any clock."""
+"""Estimate how long learning takes. The estimate is only printed before learning starts; no result depends on it."""
 
-# Processor time of the recipe with two states and the linear model, on a server with two cores (docs/planning.md):
-# to compile, and for each thousand people as far as all runs go, or as runs usually stop.
+# Seconds of processor time of the recipe with two states and the linear model, on a server with two cores
+# (docs/planning.md): to compile, and for each thousand people if runs stop when they usually do, or at the latest.
 _TO_COMPILE = 30.0
 _TYPICAL, _MOST = 17.0, 34.0
 
@@ -10,10 +10,10 @@ def expected_time(num_people: int, cohort_size: int, max_cohorts: int, kind: str
     """A sentence on the processor time that the recipe will take.
 
     Args:
-        num_people: to learn from.
-        cohort_size: people of a cohort; at most ``max_cohorts`` cohorts are learned from.
-        max_cohorts: see there.
-        kind: of model; only "linear" was measured.
+        num_people: people to learn from.
+        cohort_size: people in a cohort.
+        max_cohorts: the most cohorts that are learned from.
+        kind: the kind of model; only "linear" was measured.
     """
     used = min(num_people, cohort_size * max_cohorts)
     typical, most = (_TO_COMPILE + each * used / 1000 for each in (_TYPICAL, _MOST))
@@ -24,7 +24,7 @@ def expected_time(num_people: int, cohort_size: int, max_cohorts: int, kind: str
     )
 
 
-# Of chains, in the same way: to compile, and for each million of weeks of at most 100,000 people.
+# Seconds for chains: to compile, and for each million of people's weeks. At most 100,000 people are learned from.
 _TO_COMPILE_CHAINS, _MILLION_WEEKS, _MOST_IN_CHAINS = 20.0, 35.0, 100_000
 
 
@@ -32,15 +32,15 @@ def expected_chain_time(num_people: int, num_steps: int) -> str:
     """A sentence on the processor time that learning people's chains will take.
 
     Args:
-        num_people: to learn from; more than 100,000 are sampled.
-        num_steps: of their histories.
+        num_people: people to learn from; if there are more than 100,000, a sample of 100,000 is used.
+        num_steps: steps of their histories.
     """
     weeks = min(num_people, _MOST_IN_CHAINS) * num_steps / 1e6
     typical = _in_words(_TO_COMPILE_CHAINS + _MILLION_WEEKS * weeks)
     return f"Learning from {num_people:,} people: about {typical} of processor time, as measured on two cores."
 
 
-# Of a backtest: to start, for the programs of each loss, and for each thousand people: each fit, and judging.
+# Seconds for a backtest: to start; to compile for each loss; and for each thousand people, one fit and the judging.
 _START_BACKTEST, _EACH_LOSS, _EACH_FIT, _JUDGING = 12.0, 5.0, 0.2, 1.3
 # refit_cheaply learns from 10,000 people at most, which is half of these.
 _MOST_IN_FITS = 20_000
@@ -50,10 +50,10 @@ def expected_backtest_time(num_people: int, num_fits: int, num_losses: int, kind
     """A sentence on what a backtest does, and on the processor time that it will take.
 
     Args:
-        num_people: in the programme; half of them are learned from at a time.
+        num_people: people in the programme; a planner learns from half of them at a time.
         num_fits: how often planners learn.
-        num_losses: that they learn by.
-        kind: of model; only "chains" and "linear" were measured.
+        num_losses: the number of losses that they learn by.
+        kind: the kind of model; only "chains" and "linear" were measured.
     """
     fits = _EACH_FIT * num_fits * min(num_people, _MOST_IN_FITS) / 1000
     seconds = _START_BACKTEST + _EACH_LOSS * num_losses + fits + _JUDGING * num_people / 1000
@@ -66,7 +66,7 @@ def expected_backtest_time(num_people: int, num_fits: int, num_losses: int, kind
 
 
 def _in_words(seconds: float) -> str:
-    """Rounded up: seconds to tens, and from two minutes on to whole minutes."""
+    """The time in words, rounded up: to ten seconds, and above two minutes to whole minutes."""
     if seconds <= 120:
         return f"{-int(-seconds // 10) * 10} seconds"
     return f"{-int(-seconds // 60):,} minutes"

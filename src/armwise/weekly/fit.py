@@ -1,4 +1,4 @@
-"""``armwise fit``: a planner that has learned from a programme's own files."""
+"""``armwise fit``: train a planner on a programme's own files."""
 
 from collections.abc import Callable
 
@@ -14,7 +14,7 @@ from armwise.programme.programme_data import ProgrammeData
 from armwise.weekly.expected_time import expected_chain_time, expected_time
 
 MODEL_FILE, CALLS_FILE = "model.armwise", "call-list.csv"
-# Each person's own chain; the other kinds correct it by a model of her features and her history.
+# Each person's own chain. The other kinds of model correct it with her features and her history.
 CHAINS = "chains"
 KINDS = (CHAINS, *MODELS)
 # A name that no column of a programme has.
@@ -30,16 +30,16 @@ def fit_programme(
     progress: bool | None = False,
     started: Callable[[str], None] | None = None,
 ) -> OutreachPlanner:
-    """A planner that has learned from a programme's own files.
+    """Train a planner on a programme's own files.
 
     Args:
-        path: of ``programme.toml``.
-        seed: the same gives the same planner.
-        kind: of model: "chains" for each person's own; "linear", "medium" or "large" for a model of features and
-            history that corrects them, by the recommended recipe.
+        path: the path of ``programme.toml``.
+        seed: the same seed gives the same planner.
+        kind: the kind of model: "chains" for each person's own chain; "linear", "medium" or "large" for a model that
+            corrects the chains with features and history, trained by the recommended recipe.
         despite_outage: whether to go on if the last step was hardly observed.
         progress: whether to show a bar on stderr; None shows it on a terminal.
-        started: told how long it will take, before it starts.
+        started: called before learning starts, with a sentence on how long it will take.
     """
     data = load_programme(path, despite_outage=despite_outage)
     planner = make_planner(data, seed, kind)
@@ -58,12 +58,12 @@ def _announce(planner: OutreachPlanner, num_people: int, num_steps: int, started
 
 
 def table_of(data: ProgrammeData) -> pl.DataFrame:
-    """The features with the ids, as planners take them."""
+    """The features and ids in one table, as planners need them."""
     return data.features.with_columns(data.ids.alias(ID))
 
 
 def make_planner(data: ProgrammeData, seed: int, kind: str) -> OutreachPlanner:
-    """A planner for a programme, yet to learn: its budget, its columns, its kind of model."""
+    """An untrained planner with a programme's budget, its columns and the kind of model."""
     if kind not in KINDS:
         raise InvalidInputError(f"The kind of model must be one of {', '.join(KINDS)}, not {kind!r}.")
     section, names = data.programme.beneficiaries, data.features.columns

@@ -1,4 +1,4 @@
-"""The columns that divide people into groups to look at, and which groups are large enough to be shown."""
+"""Groups of people in reports: the columns that define them, and which groups are large enough to be shown."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -9,17 +9,17 @@ import polars as pl
 from armwise.evaluation.effects import CallEffects
 from armwise.programme.programme_data import ProgrammeData
 
-# A column that cuts people into more groups than this is no grouping to look at.
+# A column with more groups than this is too fine to report.
 MOST_GROUPS = 12
 SMALLEST_GROUP = 10
 UNKNOWN, SMALL_GROUPS = "not known", "small groups, not shown"
 
 
 def group_columns(data: ProgrammeData) -> list[pl.Series]:
-    """The programme's own groups, then every category of at most ``MOST_GROUPS`` values; what is not known is a group.
+    """The programme's own groups, then every category with at most ``MOST_GROUPS`` values. Unknown values are a group.
 
     Args:
-        data: the programme's.
+        data: the programme's data.
     """
     columns = [] if data.groups is None else [data.groups.alias(data.programme.budget.group or "group")]
     named = {column.name for column in columns}
@@ -28,9 +28,9 @@ def group_columns(data: ProgrammeData) -> list[pl.Series]:
 
 
 def num_shown(sizes: Sequence[int], smallest: int) -> int:
-    """How many of the groups, largest first, are shown.
+    """How many of the groups are shown, counted from the largest.
 
-    Everyone together is known, so what is hidden can be worked out as the rest: it must not be a small group either.
+    The total is known, so a reader can compute the hidden rest. Therefore the rest must not be a small group either.
     """
     shown = sum(size >= smallest for size in sizes)
     hidden = sum(sizes[shown:])
@@ -40,16 +40,16 @@ def num_shown(sizes: Sequence[int], smallest: int) -> int:
 
 
 def shown_groups(column: pl.Series, smallest: int) -> list[str]:
-    """The groups of a column that are large enough to be shown, most people first."""
+    """The groups of a column that are large enough to be shown, the largest first."""
     sizes = column.value_counts(name="number").sort(["number", column.name], descending=[True, False])
     return sizes[column.name].head(num_shown(sizes["number"].to_list(), smallest)).to_list()
 
 
 def group_labels(data: ProgrammeData, smallest: int = SMALLEST_GROUP) -> dict[str, np.ndarray]:
-    """Each person's group by column, for ``call_effects``; people of all small groups of a column share one label.
+    """Each person's group by column, for ``call_effects``. All small groups of a column share one label.
 
     Args:
-        data: the programme's.
+        data: the programme's data.
         smallest: groups of fewer people are small.
     """
     labels = {}
@@ -61,11 +61,11 @@ def group_labels(data: ProgrammeData, smallest: int = SMALLEST_GROUP) -> dict[st
 
 
 def of_large_groups(effects: CallEffects, data: ProgrammeData, smallest: int) -> CallEffects:
-    """The same effects without those of groups that are too small to be shown.
+    """The effects without those of groups that are too small to be shown.
 
     Args:
-        effects: by the columns of ``group_columns``.
-        data: the programme's.
+        effects: effects by the columns of ``group_columns``.
+        data: the programme's data.
         smallest: groups of fewer people are small.
     """
     shown = {column.name: shown_groups(column, smallest) for column in group_columns(data)}

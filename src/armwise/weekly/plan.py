@@ -1,4 +1,4 @@
-"""``armwise plan``: the call list of a programme's next step, and the record of what it was made from."""
+"""``armwise plan``: make the call list of a programme's next step, with a record of what it was made from."""
 
 import dataclasses
 from pathlib import Path
@@ -31,8 +31,8 @@ class ProgrammePlan(NamedTuple):
         plan: who is called.
         content: the list's bytes.
         manifest: the record.
-        files: where everything is that it was made from.
-        warnings: what to look at before using it.
+        files: the paths of the files that the plan was made from.
+        warnings: what to check before using the list.
     """
 
     plan: Plan
@@ -43,7 +43,7 @@ class ProgrammePlan(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """A plan with everything it was made by: the planner, the data, and what the check of the files found."""
+    """A plan with what made it: the planner, the data, and the findings of the check of the files."""
 
     planner: OutreachPlanner
     data: ProgrammeData
@@ -54,12 +54,12 @@ class Prepared(NamedTuple):
 def plan_programme(
     path: PathLike, model: PathLike | None = None, *, suffix: str = ".csv", despite_outage: bool = False
 ) -> ProgrammePlan:
-    """The plan for a programme's next step; nothing is written.
+    """Make the plan for a programme's next step; nothing is written.
 
     Args:
-        path: of ``programme.toml``.
-        model: a planner's file, from ``armwise fit``; by default ``model.armwise`` beside ``programme.toml``.
-        suffix: of the list to be written: ".csv", ".xlsx" or ".parquet".
+        path: the path of ``programme.toml``.
+        model: a planner's file, from ``armwise fit``; by default ``model.armwise`` in the folder of ``programme.toml``.
+        suffix: the ending of the list's file: ".csv", ".xlsx" or ".parquet".
         despite_outage: whether to go on if the last step was hardly observed.
     """
     return prepare_plan(path, model, suffix=suffix, despite_outage=despite_outage).planned
@@ -68,7 +68,7 @@ def plan_programme(
 def prepare_plan(
     path: PathLike, model: PathLike | None = None, *, suffix: str = ".csv", despite_outage: bool = False
 ) -> Prepared:
-    """The plan of ``plan_programme``, and what it was made by."""
+    """Make the plan of ``plan_programme``, and return it with the planner, the data and the findings."""
     model = Path(path).parent / MODEL_FILE if model is None else Path(model)
     read = read_content(model)
     planner, used = OutreachPlanner.from_bytes(read, model), Input.of(model, read)
@@ -85,12 +85,12 @@ def prepare_plan(
 
 
 def write_plan(planned: ProgrammePlan, output: PathLike) -> Path:
-    """Write the list, and before it its manifest and its probabilities: at no moment is a list without its own.
+    """Write the list with its manifest and its probabilities. The list comes last, so it is never without the others.
 
-    Both are named by the list's own hash, so that they stay for as long as anyone may ask.
+    The names of both contain the list's hash, so that later lists do not replace them.
 
     Args:
-        planned: from ``plan_programme``.
+        planned: the result of ``plan_programme``.
         output: the list's path; replaced if it exists.
 
     Returns:
@@ -119,7 +119,7 @@ def _plan(planner: OutreachPlanner, data: ProgrammeData) -> Plan:
             f"Nobody takes part in {data.quality.planned_step}: {data.quality.num_finished:,} people have finished, "
             f"{data.quality.num_not_enrolled:,} are not enrolled yet. Check these dates, and the date of the plan."
         )
-    # The columns know more than the weeks: calls before the first step, and in steps that were not observed.
+    # The roster's columns hold what the trajectories lack: calls before the first step and in unobserved steps.
     return planner.plan(
         table_of(data),
         data.trajectories,
@@ -135,7 +135,7 @@ def _plan(planner: OutreachPlanner, data: ProgrammeData) -> Plan:
 
 
 def rules_of(programme: ProgrammeSettings) -> CallRules:
-    """The rules that a programme's settings give."""
+    """The rules for calls from a programme's settings."""
     rules, budget = programme.rules, programme.budget
     return CallRules(
         budget=budget.total,
@@ -150,7 +150,7 @@ def rules_of(programme: ProgrammeSettings) -> CallRules:
 
 
 def check_same_features(encoder: Encoder, data: ProgrammeData) -> None:
-    """Refuse a model that was fitted with other features than the programme now names."""
+    """Refuse a model that was fitted with other features than those in the programme's settings now."""
     numbers = data.programme.beneficiaries.numbers
     fitted = {column.name: isinstance(column, Numbers) for column in encoder.columns}
     before, now = {*fitted, *encoder.dropped}, set(data.features.columns)
@@ -170,12 +170,12 @@ def check_same_features(encoder: Encoder, data: ProgrammeData) -> None:
 
 
 def rank_everyone(planner: OutreachPlanner, data: ProgrammeData) -> Plan:
-    """The plan without limits of budgets: everyone who may be called, in order."""
+    """The plan without budgets: everyone who may be called, the best first."""
     budget = dataclasses.replace(data.programme.budget, total=len(data.ids), per_group=())
     programme = dataclasses.replace(data.programme, budget=budget, choice=BEST)
     return _plan(planner, dataclasses.replace(data, programme=programme))
 
 
 def step_name(time: Time) -> str:
-    """What a step of the programme is called."""
+    """The word for a step of the programme: "week", "day" or "step"."""
     return "week" if time.by_week else {1: "day", 7: "week"}.get(time.step_days, "step")

@@ -1,16 +1,16 @@
-"""Intervals for shares, from small numbers too."""
+"""Shares with 95 % intervals that are valid for small numbers too."""
 
 import math
 from typing import NamedTuple
 
-# Whole numbers are numbers too.
+# Callers pass counts as well as measured values.
 Number = float | int
-# 95 % of a normal distribution lies within so many standard deviations.
+# 95 % of a normal distribution lies within this many standard deviations.
 WIDTH = 1.959963984540054
 
 
 class Share(NamedTuple):
-    """A share ``part / whole`` with its 95 % interval; all three NaN where the whole is nothing."""
+    """A share ``part / whole`` with its 95 % interval. All three are NaN if ``whole`` is 0."""
 
     value: float
     low: float
@@ -18,7 +18,7 @@ class Share(NamedTuple):
 
 
 def wilson(part: Number, whole: Number) -> Share:
-    """A share with Wilson's (1927) interval, which stays within 0 and 1 and is never empty, not even at 0 of n.
+    """A share with Wilson's (1927) interval. It stays within 0 and 1 and has a positive length even for 0 of n.
 
     Example:
         >>> [round(number, 3) for number in wilson(2, 20)]

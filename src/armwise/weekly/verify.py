@@ -1,4 +1,4 @@
-"""``armwise plan --verify``: whether a written list is what armwise wrote, and what it would write again."""
+"""``armwise plan --verify``: check that a list is unchanged, and that armwise would write the same list again."""
 
 import hashlib
 import json
@@ -11,12 +11,12 @@ from armwise.programme.findings import shorten
 from armwise.weekly.manifest import Manifest, find_manifest, find_probabilities
 from armwise.weekly.plan import plan_programme
 
-# A manifest's entries by their place, as in ("summary", "excluded", "called recently").
+# A manifest's entries by their path of keys, such as ("summary", "excluded", "called recently").
 Entries = dict[tuple[str, ...], Any]
 
 
 class Check(NamedTuple):
-    """One thing that was verified: what, whether it holds, and what to make of it."""
+    """One thing that was verified: what it is, whether it holds, and a note for the reader."""
 
     what: str
     holds: bool
@@ -30,7 +30,7 @@ class Verification(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether all of it holds."""
+        """Whether every check holds."""
         return all(check.holds for check in self.checks)
 
     def __str__(self) -> str:
@@ -42,10 +42,10 @@ class Verification(NamedTuple):
 def verify_plan(
     path: PathLike, output: PathLike, model: PathLike | None = None, *, despite_outage: bool = False
 ) -> Verification:
-    """Whether a written list is what armwise wrote, from these files, and what it would write again.
+    """Check that a list is as armwise wrote it, that its input files are unchanged, and that a new plan gives it again.
 
     Args:
-        path: of ``programme.toml``.
+        path: the path of ``programme.toml``.
         output: the list.
         model: as in ``plan_programme``.
         despite_outage: as in ``plan_programme``.
@@ -62,9 +62,9 @@ def verify_plan(
 
 
 def compare(output: Path, content: bytes, again: bytes, now: Manifest) -> Verification:
-    """What the manifest of a written list says, against the files as they are and the list as it would be now.
+    """Compare the manifest of a written list with the files and the list as they would be now.
 
-    The manifest is made again and compared whole, to the byte; the other checks say in words what differs.
+    The manifest is made again and compared byte by byte; the other checks say in words what differs.
     """
     path = find_manifest(output, content)
     found = _read(path)
@@ -86,7 +86,7 @@ def compare(output: Path, content: bytes, again: bytes, now: Manifest) -> Verifi
 
 
 def _compare_probabilities(path: Path, now: Manifest) -> list[Check]:
-    """Whether the table of probabilities is unchanged; one that is gone can be made again."""
+    """Check that the table of probabilities is unchanged. A missing table is no error: it can be made again."""
     found = _read(path)
     if found is None:
         return []
@@ -95,7 +95,7 @@ def _compare_probabilities(path: Path, now: Manifest) -> list[Check]:
 
 
 def _compare_entries(then: Entries, now: Entries) -> list[Check]:
-    """Files and versions one by one; of everything else, what differs."""
+    """One check for each file and version; for other entries, one for each that differs."""
     checks = []
     for place, value in now.items():
         before = then.get(place)
@@ -116,7 +116,7 @@ def _say(entries: Entries, place: tuple[str, ...]) -> str:
 
 
 def _read(path: Path) -> bytes | None:
-    """The manifest's bytes; none if there is no such file."""
+    """The bytes of a file; none if there is no such file."""
     try:
         return read_file(path)
     except (FileNotFoundError, NotADirectoryError):
@@ -126,7 +126,7 @@ def _read(path: Path) -> bytes | None:
 
 
 def _entries(content: bytes) -> Entries | None:
-    """The entries of a page of JSON; none if it is not one."""
+    """The entries of a JSON document; none if it is not valid JSON."""
     try:
         return _flat(json.loads(content.decode()))
     except (ValueError, RecursionError):
