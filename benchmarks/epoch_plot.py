@@ -1,4 +1,4 @@
-"""The README's plot: the time of an epoch of every loss and peer at the paper's three shapes, the paper's beside it.
+"""docs/performance.md's plot: an epoch's time for every loss and peer at the paper's three shapes, beside the paper's.
 
 Drawn from ``benchmarks/results/training.json`` by ``python -m benchmarks.pages``.
 """

@@ -1,4 +1,4 @@
-"""The README's picture: engagement week by week in the made-up programme of ``examples/whom_to_call.py``."""
+"""docs/overview.md's picture: engagement week by week in the made-up programme of ``examples/whom_to_call.py``."""
 
 import sys
 from pathlib import Path

@@ -1,7 +1,7 @@
 """Every goal that a benchmark measures: what was asked, what was measured, whether it was reached.
 
 The goals are those the project set itself before it was measured, in the order of its parts; the numbers come from
-``benchmarks/results``. ``benchmarks.pages`` puts the table into the README and docs/performance.md.
+``benchmarks/results``. ``benchmarks.pages`` puts the table into docs/performance.md.
 """
 
 import operator

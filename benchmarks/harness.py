@@ -49,7 +49,7 @@ class Row:
     size: str
     timing: Timing | None  # none where it could not be measured; the figure then says why
     figure: str = ""
-    headline: bool = False  # whether the README shows it too
+    headline: bool = False  # whether docs/performance.md shows it too
     numbers: dict[str, float] = field(default_factory=dict)  # behind the figure, for goals and plots
 
 

@@ -1,4 +1,4 @@
-"""Puts the results into the README and the docs: every figure there comes from ``benchmarks/results``.
+"""Puts the results into the README and the docs: every figure there comes from stored results.
 
 ``python -m benchmarks.pages`` rewrites what stands between the markers ``<!-- name -->`` and ``<!-- /name -->``, the
 Markdown beside the results, and the plot. A test holds the pages to it.
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from benchmarks import goals, history, stored
+from benchmarks import goals, headlines, history, stored
 from benchmarks.harness import RESULTS, cells, line, load, origin, paper_cell, rows_of, seconds, table
 
 ROOT = Path(__file__).parents[1]
@@ -29,11 +29,11 @@ TITLES = {
 
 
 def figures() -> str:
-    """The README's table: the headlines of every benchmark, each with its page of all rows."""
+    """docs/performance.md's table of the headlines of every benchmark, each with its page of all rows."""
     columns = ("what", "size", "median", "range", "paper", "")
     lines = [line(columns), "|" + "---|" * len(columns)]
     for name, title in TITLES.items():
-        link = f"**{title}** ([all rows](benchmarks/results/{name}.md))"
+        link = f"**{title}** ([all rows](../benchmarks/results/{name}.md))"
         rows = rows_of(load(name)) if (RESULTS / f"{name}.json").exists() else []
         chosen = [row for row in rows if row.headline]
         if chosen:
@@ -104,6 +104,7 @@ def records(kind: str, titles: tuple[str, ...]) -> str:
 
 
 SECTIONS: dict[str, Callable[[], str]] = {
+    "headlines": headlines.table,
     "goals": goals.table,
     "figures": figures,
     "steps": steps,

@@ -1,4 +1,4 @@
-"""The figures in the README and on docs/performance.md are those of benchmarks/results: none is typed by hand."""
+"""The figures in the README and on docs/performance.md are those of stored results: none is typed by hand."""
 
 import json
 import re

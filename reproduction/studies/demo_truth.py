@@ -93,20 +93,27 @@ def _listed(scores: np.ndarray, calls: int) -> np.ndarray:
     return list_best(scores[:, None], np.ones((len(scores), 1), bool), calls / len(scores))[:, 0]
 
 
-def table(summary: Path) -> list[str]:
-    """The lines of a table: the mean gain of each way, and how much more armwise gains, with standard errors."""
+def read_gains(summary: Path) -> dict[str, np.ndarray]:
+    """What 100 calls of each way's list gained, programme by programme."""
     with summary.open(newline="") as file:
         rows = list(csv.reader(file))[1:]
     gains: dict[str, list[float]] = {}
     for _, way, gain in rows:
         gains.setdefault(way, []).append(float(gain))
+    return {way: np.array(values) for way, values in gains.items()}
+
+
+def table(summary: Path) -> list[str]:
+    """The lines of a table: the mean gain of each way, and how much more armwise gains, with standard errors."""
+    gains = read_gains(summary)
     lines = ["| whom to call | engaged weeks by 100 calls | armwise gains more by |", "|---|--:|--:|"]
     for way, values in gains.items():
-        lead = np.subtract(gains["armwise"], values)
-        more = "" if way == "armwise" else _mean(lead)
-        lines.append(f"| {way} | {_mean(np.array(values))} | {more} |")
+        lead = gains["armwise"] - values
+        more = "" if way == "armwise" else mean_with_error(lead)
+        lines.append(f"| {way} | {mean_with_error(values)} | {more} |")
     return lines
 
 
-def _mean(values: np.ndarray) -> str:
+def mean_with_error(values: np.ndarray) -> str:
+    """The mean and its standard error over programmes."""
     return f"{values.mean():.1f} ± {values.std(ddof=1) / len(values) ** 0.5:.1f}"
