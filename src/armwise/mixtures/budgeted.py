@@ -199,8 +199,9 @@ def _search(rule: RowRule, problem: BudgetedRewards, start: Float[Array, ""], at
     """The price, the net returns near it, and the status of the search.
 
     The search runs twice, as in iterative refinement. The first search uses plain sums, which are several times as
-    fast, and ends when one more step is enough or plain sums get no closer. The second search starts from the net returns at the first
-    answer, so it finds only a small correction to the price and loses no digits. It is usually a single step.
+    fast, and ends when one more step is enough or plain sums get no closer. The second search starts from the net
+    returns at the first answer, so it finds only a small correction to the price and loses no digits. It is usually a
+    single step.
     """
     sharpness = problem.temperature / jnp.where(problem.widest > 0, problem.widest, 1)
     zero, last_step = jnp.zeros_like(start), sharpness * rule.last_step(epsilon(start))
