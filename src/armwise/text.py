@@ -4,8 +4,8 @@ import json
 import re
 
 # Control characters (including ESC), marks that change the direction of writing, characters of no width, line ends that
-# only some programs see, and halves of surrogate pairs. Not in the pattern: ordinary line ends, tabs, and the two joiners
-# (U+200C and U+200D) that Hindi, Marathi, Persian and other languages need.
+# only some programs see, and halves of surrogate pairs. The pattern leaves out ordinary line ends, tabs, and the two
+# joiners (U+200C and U+200D) that Hindi, Marathi, Persian and other languages need.
 HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b\u200e\u200f"
     "\u2028-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff0-\ufffb\ud800-\udfff\U000e0000-\U000e0fff]"

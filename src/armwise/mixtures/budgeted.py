@@ -101,7 +101,7 @@ class Found(NamedTuple):
 
 
 class _Saved(NamedTuple):
-    """What the backward pass needs."""
+    """The values that the backward pass needs."""
 
     shares: Float[Array, "policies arms"]
     net: Float[Array, "policies arms"]

@@ -17,7 +17,7 @@ from jaxtyping import Array, Float
 from armwise.mixtures.policy_sums import largest
 from armwise.mixtures.rounding import accurate_sum, epsilon
 
-MARGIN = 4.0  # machine epsilons: typing, adding up and dividing by 1 − γ each round a budget and a spend
+MARGIN = 4.0  # machine epsilons: a budget and a spend are rounded when typed, when added up, and when divided by 1 − γ
 
 
 def above_cheapest(

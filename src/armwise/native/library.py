@@ -35,7 +35,8 @@ def source(name: str) -> str:
 def load(name: str, definitions: tuple[tuple[str, str], ...], symbol: str | None = None) -> ctypes.CDLL | None:
     """The library compiled from a source with these definitions; None if there is none.
 
-    A build that fails logs a warning. There is no warning if C++ is turned off or the machine has no compiler.
+    A build that fails logs a warning. There is no warning if C++ is turned off, if the platform is not POSIX, or if
+    there is no compiler.
 
     Args:
         name: the name of the source.

@@ -130,7 +130,7 @@ class Waiting(Rule):
     budget: Int[Array, ""]
 
     def __call__(self, states: States, pairs: Pairs, step: Step, memory: Any = None) -> States:
-        """Action 1 for the lowest by level, then by the step of arrival, then by place."""
+        """Action 1 for the arms with the lowest level; earlier arrival, then the lower place, breaks ties."""
         del pairs, step
         places = jnp.broadcast_to(self.places[None, :, None], states.shape)
         keys = ((look_up(self.levels, states), self.levels.size), (memory, self.num_steps), (places, self.places.size))

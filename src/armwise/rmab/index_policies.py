@@ -175,7 +175,7 @@ def _divide(stacked: Float[Array, "_ states arms"]) -> Table:
 
 
 def _act_in(table: Table, place: Int[Array, ""], call_cost: Float[Array, ""]) -> Table:
-    """The table after one more place joins the places acted in."""
+    """The table of the policy that also acts in one more place."""
     row = table[place].at[-1].add(call_cost)
     factor = table[:, place] / (1 - table[place, place])[None]
     return table + factor[:, None] * row[None]

@@ -12,7 +12,7 @@ Urgency = Callable[[Int[np.ndarray, "people weeks"]], Float[np.ndarray, " people
 
 
 def last_seen_state(seen: Int[np.ndarray, "people weeks"]) -> Float[np.ndarray, " people"]:
-    """The state in the last observed week; infinite for a person not observed yet, so that this person comes last."""
+    """The state in the last observed week; infinite for a person not observed yet, who is called last."""
     return _carried_forward(seen)[:, -1]
 
 
