@@ -1,12 +1,12 @@
-"""armwise decides which people a health programme should reach out to, and learns for the quality of that decision.
+"""armwise decides which people a health programme should contact, and trains models for the quality of that decision.
 
-The public names, once and flat; where each lives is in ``docs/design.md``. They are imported when first used (PEP 562),
-so that the command line answers before JAX has started. A new name goes into the imports for type checkers and into
-``__all__``; a new package into ``_PACKAGES`` as well.
+This module exports every public name; ``docs/design.md`` says which package defines it. Names are imported when first
+used (PEP 562), so that the command line answers before JAX has started. Add a new name to the imports for type checkers
+and to ``__all__``; add a new package to ``_PACKAGES`` as well.
 """
 
-# Type checkers take this for true. Nothing is imported here, not even typing: the command line starts with this file,
-# and only after it can Ctrl-C be answered without a traceback.
+# Type checkers read this as true. This file imports nothing, not even typing: the command line runs it first, and until
+# it is done Ctrl-C gives a traceback.
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
@@ -134,10 +134,10 @@ if TYPE_CHECKING:
         train_recommended,
     )
 
-# The one place of the version: pyproject.toml reads it from here.
+# The only definition of the version; pyproject.toml reads it from here.
 __version__ = "0.1.0"
 
-# Where the names live, in the order of the layout; also reachable as armwise.data and so on.
+# The packages that define the names, in the order of the layout; each is also reachable, as armwise.data and so on.
 _PACKAGES = (
     "errors",
     "rmab",

@@ -1,6 +1,6 @@
-"""What this machine computes on: the one place that asks JAX.
+"""The devices that this machine computes on; only this module asks JAX for them.
 
-JAX starts its devices when it is first asked, so nothing asks while a module is imported.
+JAX starts its devices when it is first asked. So no module may call these functions while it is imported.
 """
 
 import jax
@@ -25,6 +25,6 @@ def nvidia_capability() -> float | None:
     """The compute capability of this machine's NVIDIA GPU, such as 9.0; None on any other device."""
     if not on_gpu():
         return None
-    # Other makes of GPU have names in its place.
+    # GPUs of other makers report a name instead.
     capability = str(getattr(jax.devices()[0], "compute_capability", ""))
     return float(capability) if capability.replace(".", "", 1).isdigit() else None

@@ -1,8 +1,8 @@
-"""Checks of arguments: what cannot be right is refused, with its value, its place and the remedy.
+"""Checks of arguments: an impossible value raises an error with its value, its place and the remedy.
 
-Shapes are known even while JAX traces a function, so they are always checked. Values are checked whenever they are
-known: inside ``jit``, ``vmap`` or ``grad`` they are not, and the mathematics then trusts its caller. Nothing is ever
-silently normalised, clipped or rounded.
+Shapes are known even while JAX traces a function, so they are always checked. Values are checked only where they are
+known. Inside ``jit``, ``vmap`` or ``grad`` they are not known, and the code trusts its caller. Nothing is ever silently
+normalised, clipped or rounded.
 """
 
 import math
@@ -19,14 +19,14 @@ from jaxtyping import Array, Bool, Float, Int, Int64, Integer, UInt32
 
 from armwise.errors import InvalidInputError
 
-# What may stand for an array at the edge: arrays of JAX or NumPy, numbers, and (nested) sequences of numbers.
+# What public functions accept as an array: arrays of JAX or NumPy, numbers, and (nested) sequences of numbers.
 ArrayLike = jax.typing.ArrayLike | Sequence[Any]
 
-# A softmax in float32 over a hundred states misses 1 by about 1e-6; a probability typed with three digits, by 1e-3.
+# The sum of a float32 softmax over a hundred states differs from 1 by about 1e-6; typing three digits gives 1e-3.
 ROW_SUM_TOLERANCE = 1e-5
-# A row sum that misses 1 by δ makes returns wrong by the part δ · γ / (1 − γ). This much of that is accepted,
+# A row sum of 1 + δ gives returns a relative error of δ · γ / (1 − γ). We accept an error of this size,
 _RETURN_TOLERANCE = 1e-3
-# and this much where the rounding of the row explains it: float32 cannot do better at discounts near 1.
+# and of this size if the rounding of the row explains it: float32 cannot do better at discounts near 1.
 _RETURN_TOLERANCE_OF_ROUNDING = 1e-2
 
 # The largest whole number that tables and arrays can hold.
@@ -34,17 +34,17 @@ MOST = 2**63 - 1
 
 
 def is_concrete(*values: Any) -> bool:
-    """Whether every array among the values (or among their pytree leaves) can be looked at now."""
+    """Whether the values are known now: no array among them (or among their pytree leaves) is traced."""
     return not any(isinstance(leaf, jax.core.Tracer) for leaf in jax.tree.leaves(values))
 
 
 def is_staging() -> bool:
-    """Whether JAX is writing down a program, as inside ``jit``, instead of computing; ``vmap`` and ``grad`` compute."""
+    """Whether JAX is recording a program, as inside ``jit``, instead of computing; ``vmap`` and ``grad`` compute."""
     return isinstance(jnp.zeros(()), jax.core.Tracer)
 
 
 def refuse_boolean(name: str, value: Any) -> None:
-    """Refuse one True or False where a number is meant; Python itself would count it as 1 or 0."""
+    """Refuse a single True or False in place of a number; Python itself would count it as 1 or 0."""
     array = isinstance(value, np.ndarray | jax.Array) and value.dtype.kind == "b" and value.ndim == 0
     if array or isinstance(value, bool | np.bool):
         raise InvalidInputError(f"{name} must be a number, not {bool(value) if is_concrete(value) else 'a boolean'}.")
@@ -57,7 +57,7 @@ def as_float_array(name: str, value: Any) -> Float[Array, "..."]:
 
 
 def as_int_array(name: str, value: Any) -> Int[Array, "..."]:
-    """The value as a JAX array of integers, or an error that names the argument; fractions are not cut off."""
+    """The value as a JAX array of integers, or an error that names the argument; refuses floats, rounds nothing."""
     array = _as_array(name, value)
     if not jnp.issubdtype(array.dtype, jnp.integer):
         raise InvalidInputError(f"{name} must be whole numbers, not of type {array.dtype}.")
@@ -94,7 +94,7 @@ def at(index: tuple[int, ...], *axes: str) -> str:
 
 
 def check_finite(name: str, value: Float[Array, "..."], *axes: str) -> None:
-    """Refuse NaN and infinities, naming the first one."""
+    """Refuse NaN and infinities; the error names the first one."""
     if is_concrete(value) and not bool(jnp.all(jnp.isfinite(value))):
         array = np.asarray(value)
         index = first_offender(~np.isfinite(array))
@@ -104,7 +104,7 @@ def check_finite(name: str, value: Float[Array, "..."], *axes: str) -> None:
 
 
 def check_distributions(name: str, value: Float[Array, "*rows outcomes"], *axes: str) -> None:
-    """Refuse rows that are not probability distributions, naming the first offending entry or row."""
+    """Refuse rows that are not probability distributions; the error names the first wrong entry or row."""
     if not is_concrete(value) or bool(_are_distributions(value)):
         return
     check_finite(name, value, *axes)
@@ -133,10 +133,10 @@ def _sum_to_one(value: Float[Array, "*rows outcomes"], tolerance: float | Float[
 
 
 def row_sum_tolerance(dtype: jnp.dtype, num_outcomes: int, discount: float) -> float:
-    """How far the sum of a row of transitions may be from 1, for returns at a discount.
+    """How far the sum of a row of transitions may be from 1, for returns at a given discount.
 
-    Returns solve ``I − γT`` (Algorithm 3), so a sum of 1 + δ makes them wrong by the part ``δ · γ / (1 − γ)``. That
-    part must stay below 0.001; or below 0.01 for a sum that the rounding of its terms explains.
+    Returns solve ``I − γT`` (Algorithm 3), so a sum of 1 + δ gives them a relative error of ``δ · γ / (1 − γ)``. This
+    error must stay below 0.001, or below 0.01 if the rounding of the terms explains the sum.
 
     Example:
         >>> [f"{row_sum_tolerance(np.dtype('float64'), 2, discount):.1e}" for discount in (0.9, 0.999, 0.99999)]
@@ -152,17 +152,17 @@ def row_sum_tolerance(dtype: jnp.dtype, num_outcomes: int, discount: float) -> f
 
 
 def _rounding_of_sum(dtype: jnp.dtype, num_outcomes: int) -> float:
-    """How far rounding may take the sum of a softmax from 1."""
+    """How far the sum of a softmax may be from 1 by rounding."""
     return 4 * float(jnp.finfo(dtype).eps) * math.sqrt(num_outcomes)
 
 
 def check_row_sums(name: str, value: Float[Array, "*rows outcomes"], discount: Float[Array, ""], *axes: str) -> None:
-    """Refuse distributions that do not sum to 1 as exactly as returns at this discount need (``row_sum_tolerance``)."""
+    """Refuse rows whose sums are not close enough to 1 for returns at this discount (``row_sum_tolerance``)."""
     if not is_concrete(value, discount):
         return
     number = float(discount)
     tolerance = row_sum_tolerance(value.dtype, value.shape[-1], number)
-    # A plain sum has a rounding error of its own. Near the tolerance, sums in double precision decide.
+    # A plain sum has its own rounding error. Near the tolerance, sums in double precision decide.
     certain = tolerance - _rounding_of_sum(value.dtype, value.shape[-1])
     if tolerance == ROW_SUM_TOLERANCE or bool(_sum_to_one(value, certain)):
         return
@@ -179,7 +179,7 @@ def check_row_sums(name: str, value: Float[Array, "*rows outcomes"], discount: F
 
 
 def check_transitions(transitions: ArrayLike) -> Float[Array, "arms states actions states"]:
-    """The transitions as an array ``[arms, states, actions, states]``, every row a distribution over next states."""
+    """The transitions as a checked array ``[arms, states, actions, states]`` of distributions over next states."""
     array = as_float_array("transitions", transitions)
     if array.ndim != 4 or array.shape[1] != array.shape[3] or 0 in array.shape:
         hint = " For one arm, add the leading axis: transitions[None]." if array.ndim == 3 else ""
@@ -197,7 +197,7 @@ def check_transitions(transitions: ArrayLike) -> Float[Array, "arms states actio
 
 
 def check_count(name: str, value: Any, minimum: int, maximum: int = MOST) -> int:
-    """The value as a whole number from ``minimum`` to ``maximum``; a fraction is refused, not rounded.
+    """The value as a whole number from ``minimum`` to ``maximum``; refuses a fraction and does not round it.
 
     Example:
         >>> check_count("budget", 3.0, minimum=0)
@@ -211,7 +211,7 @@ def check_count(name: str, value: Any, minimum: int, maximum: int = MOST) -> int
         raise InvalidInputError(f"{name} must be a whole number, not {value!r}.")
     try:
         count = int(value) if whole else operator.index(value)
-    except TypeError:  # an array of several numbers has the method, and refuses
+    except TypeError:  # an array of several numbers has ``__index__``, but calling it fails
         raise InvalidInputError(f"{name} must be a whole number, not {value!r}.") from None
     if count < minimum:
         raise InvalidInputError(f"{name} must be at least {minimum}, not {count}.")
@@ -221,9 +221,9 @@ def check_count(name: str, value: Any, minimum: int, maximum: int = MOST) -> int
 
 
 def check_ids(ids: Any, shape: tuple[int, ...]) -> UInt32[Array, "*cohorts arms"]:
-    """Identities in [0, 2³²) of the arms, ``[arms]`` or ``[cohorts, arms]``, no two in a cohort the same.
+    """The arms' ids in [0, 2³²), ``[arms]`` or ``[cohorts, arms]``; ids must differ within a cohort.
 
-    By default the arms are numbered on from cohort to cohort.
+    By default the ids are consecutive numbers over all cohorts.
     """
     if ids is None:
         return jnp.arange(math.prod(shape), dtype=jnp.uint32).reshape(shape)
@@ -259,7 +259,7 @@ def _check_distinct(ids: Integer[np.ndarray, "*cohorts arms"]) -> None:
 
 
 def check_budget(budget: Any) -> Float[Array, ""]:
-    """The budget as one finite number that is not negative; an expected budget may be a fraction."""
+    """The budget as one finite number of at least 0; an expected budget may be a fraction."""
     array = as_float_array("budget", budget)
     if array.ndim:
         raise InvalidInputError(f"budget must be one number, not an array of shape {list(array.shape)}.")
@@ -269,7 +269,7 @@ def check_budget(budget: Any) -> Float[Array, ""]:
 
 
 def check_key(key: Any) -> None:
-    """Refuse what is not one JAX random key, new style or old."""
+    """Refuse a value that is not one JAX random key, of the new or the old style."""
     dtype, shape = getattr(key, "dtype", None), getattr(key, "shape", None)
     new_style = dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key) and shape == ()
     if not new_style and not (dtype == jnp.uint32 and shape == (2,)):
@@ -280,7 +280,7 @@ def check_key(key: Any) -> None:
 
 
 def check_two_actions(what: str, num_actions: int) -> None:
-    """Refuse more than the two actions, leave alone and call, that an index compares."""
+    """Refuse any number of actions except two, because an index compares no call with a call."""
     if num_actions != 2:
         raise InvalidInputError(
             f"{what} compares two actions, leave alone (0) and call (1), but transitions has {num_actions}. "
@@ -289,13 +289,13 @@ def check_two_actions(what: str, num_actions: int) -> None:
 
 
 def as_whole_numbers(name: str, values: Any, *axes: str, remedy: str = "") -> Int64[np.ndarray, "..."]:
-    """The values as integers of at least 0; fractions, NaN, negatives and text are refused, naming the first.
+    """The values as integers of at least 0; refuses fractions, NaN, negatives and text, and names the first.
 
     Args:
         name: what the values are, for the message.
         values: anything NumPy reads as an array.
-        axes: what each axis runs over, for the message.
-        remedy: what to do about it, appended to the message.
+        axes: the name of each axis, for the message.
+        remedy: what the user can do about it, appended to the message.
     """
     array = to_numpy(name, values)
     if array.dtype == bool:
@@ -303,7 +303,7 @@ def as_whole_numbers(name: str, values: Any, *axes: str, remedy: str = "") -> In
     if array.dtype.kind not in "iuf":
         refuse_first(name, array, ~_are_numbers(array), "must be whole numbers", *axes, remedy=remedy)
         array = array.astype(float)
-    # NaN fails the comparison with its own rounding, so it is caught here too.
+    # NaN does not equal its own floor, so this check refuses NaN too.
     refuse_first(name, array, ~(np.floor(array) == array), "must be whole numbers", *axes, remedy=remedy)
     refuse_first(name, array, array < 0, "must not be negative", *axes, remedy=remedy)
     refuse_first(name, array, array >= 2**63, "must fit in 64 bits", *axes, remedy=remedy)
@@ -321,7 +321,7 @@ def to_numpy(name: str, values: Any) -> np.ndarray:
 def refuse_first(
     name: str, array: np.ndarray, bad: Bool[np.ndarray, "..."] | np.bool, must: str, *axes: str, remedy: str = ""
 ) -> None:
-    """Refuse the first entry marked bad, if any, with its place and value."""
+    """Refuse an array with an entry marked bad; the error names the place and value of the first."""
     if not bad.any():
         return
     index = first_offender(bad)
@@ -330,13 +330,13 @@ def refuse_first(
 
 
 def check_shape(name: str, shape: tuple[int, ...], expected: tuple[int, ...], like: str) -> None:
-    """Refuse an array that does not belong to the same arms as another."""
+    """Refuse an array whose shape does not match that of another array."""
     if shape != expected:
         raise InvalidInputError(f"{name} must have the shape {list(expected)}, as {like}, not {list(shape)}.")
 
 
 def check_below(name: str, array: np.ndarray, limit: int, limit_name: str, *axes: str) -> None:
-    """Refuse values that an argument says do not exist."""
+    """Refuse values that are not below a limit, which another argument gives."""
     remedy = f"Correct it, or pass a larger {limit_name}."
     refuse_first(name, array, array >= limit, f"must be below {limit_name} = {limit}", *axes, remedy=remedy)
 
@@ -363,7 +363,7 @@ def check_finite_number(name: str, value: Any) -> float:
 
 
 def check_rate(name: str, value: object, positive: bool) -> None:
-    """Refuse what is no finite number, or below 0, or 0 where it must be above."""
+    """Refuse a value that is not a finite number of at least 0, or above 0 if ``positive``."""
     if not isinstance(value, int | float) or isinstance(value, bool) or not (0 <= value < float("inf")):
         raise InvalidInputError(
             f"{name} must be a finite number, {'above' if positive else 'at least'} 0, not {value!r}."

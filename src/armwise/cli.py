@@ -1,6 +1,6 @@
-"""The command line: parse, one library call, print. Data go to stdout, messages to stderr.
+"""The command line: each command parses, makes one library call and prints. Data go to stdout, messages to stderr.
 
-Nothing heavy is imported before a command runs, so that ``armwise --help`` answers at once.
+No heavy module is imported before a command runs, so that ``armwise --help`` answers at once.
 """
 
 from enum import StrEnum
@@ -36,7 +36,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
 )
 
-# Not readable=True, the default: a file without rights would be "wrong usage", with the exit code of that.
+# Not readable=True, the default: a file that we may not read would then exit with the code of "wrong usage".
 ProgrammePath = Annotated[
     Path,
     typer.Argument(
@@ -121,7 +121,7 @@ def check(
 
 
 class ModelKind(StrEnum):
-    """What is learned, as ``fit_programme`` names it."""
+    """What a fit learns, by the names of ``fit_programme``."""
 
     CHAINS = "chains"
     LINEAR = "linear"

@@ -1,4 +1,4 @@
-"""What every command shares: messages to stderr, armwise's complaints as exit codes, findings as text or JSON."""
+"""Output of the commands: messages to stderr, armwise's errors as exit codes, findings as text or JSON."""
 
 import errno
 import json
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def documented_exit() -> Iterator[None]:
-    """Turn armwise's own complaints, and an interruption, into a message and an exit code; no traceback for either."""
+    """Turn armwise's own errors, and an interruption, into a message and an exit code without a traceback."""
     try:
         yield
     except ArmwiseError as error:
@@ -33,14 +33,14 @@ def documented_exit() -> Iterator[None]:
 
 
 def say(message: str) -> None:
-    """A message for a person: to stderr, out of the way of data."""
-    # Where nobody can be told, the exit code still says it.
+    """Print a message for a person to stderr, separate from data."""
+    # If the message cannot be printed, the exit code still reports the problem.
     with suppress(OSError):
         typer.echo(visible(message), err=True)
 
 
 def tell(text: str, *, newline: bool = True) -> None:
-    """Text to stdout."""
+    """Print text to stdout."""
     _print(visible(text), newline)
 
 
@@ -49,18 +49,18 @@ def _print(text: str, newline: bool = False) -> None:
         typer.echo(text, nl=newline)
     except OSError as error:
         _discard_stdout()
-        if error.errno == errno.EPIPE:  # whoever read it has read enough, as 'head' does
+        if error.errno == errno.EPIPE:  # the reader closed the pipe early, as 'head' does
             raise typer.Exit(ExitCode.NOT_WRITTEN) from None
         raise OutputError(f"Standard output could not be written: {error.strerror}. Is the disk full?") from error
 
 
 def tell_json(page: Any) -> None:
-    """One JSON object to stdout."""
+    """Print one JSON object to stdout."""
     tell(visible_json(page if isinstance(page, str) else json.dumps(page, ensure_ascii=False)))
 
 
 def answer(page: Any, text: str, as_json: bool) -> None:
-    """The same to stdout, for scripts or for people."""
+    """Print a result to stdout, as JSON for scripts or as text for people."""
     if as_json:
         tell_json(page)
     else:
@@ -68,7 +68,7 @@ def answer(page: Any, text: str, as_json: bool) -> None:
 
 
 def _discard_stdout() -> None:
-    """Send what is still to be printed nowhere, or Python would fail once more when it ends."""
+    """Discard the remaining output; otherwise Python would fail again when it ends."""
     with suppress(OSError, ValueError):
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sys.stdout.fileno())
@@ -76,7 +76,7 @@ def _discard_stdout() -> None:
 
 
 def findings_as_json(report: "Report", data: "ProgrammeData | None") -> str:
-    """Everything the check found, and what the tables hold, as one object."""
+    """Everything the check found, and the contents of the tables in numbers, as one JSON object."""
     from dataclasses import asdict
 
     quality = None if data is None else asdict(data.quality)
@@ -84,7 +84,7 @@ def findings_as_json(report: "Report", data: "ProgrammeData | None") -> str:
 
 
 def plan_as_json(planned: "ProgrammePlan", target: Path, manifest: Path | None) -> str:
-    """A plan, its manifest and where both are, as one object."""
+    """A plan, its manifest and the paths of both, as one JSON object."""
     record = json.loads(planned.manifest.to_json())
     place = {"file": str(target), "manifest": None if manifest is None else str(manifest)}
     calls = planned.plan.calls.to_dicts()
@@ -93,7 +93,7 @@ def plan_as_json(planned: "ProgrammePlan", target: Path, manifest: Path | None) 
 
 
 def print_findings(report: "Report") -> None:
-    """One line a problem, in colour on a terminal unless NO_COLOR is set."""
+    """Print one line per problem, in colour on a terminal unless NO_COLOR is set."""
     from rich.console import Console
     from rich.text import Text
 
@@ -112,7 +112,7 @@ def _absent(quality: "DataQuality") -> str:
 
 
 def say_summary(report: "Report", data: "ProgrammeData | None", programme: Path) -> None:
-    """How many findings there are, what the tables hold, and what to do next."""
+    """Print how many findings there are, what the tables hold, and what to do next."""
     counts = report.count_by_severity()
     said = ", ".join(f"{number:,} {severity}{'s' * (number != 1)}" for severity, number in counts.items() if number)
     say(f"{programme}: {said or 'no problems'}.")

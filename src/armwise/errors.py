@@ -1,11 +1,11 @@
-"""The exceptions armwise raises: one small tree, so that callers can catch as widely or narrowly as they need."""
+"""The exceptions that armwise raises: one small tree, so that callers can catch one kind or all of them."""
 
 from enum import IntEnum
 from typing import Any, ClassVar
 
 
 class ExitCode(IntEnum):
-    """What the command line returns to the shell; ``docs/data-format.md`` lists them for scripts."""
+    """The exit codes of the command line; ``docs/data-format.md`` lists them for scripts."""
 
     OK = 0
     UNEXPECTED = 1
@@ -18,27 +18,27 @@ class ExitCode(IntEnum):
 
 
 class ArmwiseError(Exception):
-    """Anything armwise itself complains about; catch this to catch them all."""
+    """The base class of all errors that armwise raises; catch this to catch them all."""
 
     exit_code: ClassVar[ExitCode] = ExitCode.UNEXPECTED
 
 
 class InvalidInputError(ArmwiseError, ValueError):
-    """A value that armwise was given cannot be right; the message names it, its place and the remedy."""
+    """An input value cannot be right; the message gives the value, its place and the remedy."""
 
     exit_code = ExitCode.INVALID_INPUT
 
 
 class NotFittedError(InvalidInputError, AttributeError):
-    """A planner was used before it learned; like scikit-learn's, it is a ValueError and an AttributeError."""
+    """A planner was used before it was fitted; like scikit-learn's error, a ValueError and an AttributeError."""
 
 
 class ConvergenceError(ArmwiseError, ArithmeticError):
-    """A solver has no answer to give; the message says why, with the numbers and the remedy."""
+    """A solver found no answer; the message says why, with the numbers and the remedy."""
 
 
 class InvalidProgrammeError(InvalidInputError):
-    """A programme's files cannot be used as they are; ``report`` holds every finding, the message is all of them."""
+    """A programme's files cannot be used as they are; ``report`` and the message hold every finding."""
 
     def __init__(self, report: Any):
         super().__init__(str(report))
@@ -46,7 +46,7 @@ class InvalidProgrammeError(InvalidInputError):
 
 
 class OutageError(ArmwiseError):
-    """The programme's last step was hardly observed, so that a plan would rest on stale states; see ``report``."""
+    """The programme's last step was hardly observed, so a plan would use old states; see ``report``."""
 
     exit_code = ExitCode.OUTAGE
 
@@ -56,6 +56,6 @@ class OutageError(ArmwiseError):
 
 
 class OutputError(ArmwiseError, OSError):
-    """A result could not be written, and nothing was; the message names the path and the remedy."""
+    """A result could not be written, so nothing was written; the message names the path and the remedy."""
 
     exit_code = ExitCode.NOT_WRITTEN

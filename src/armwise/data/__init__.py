@@ -1,6 +1,6 @@
-"""From what a programme recorded to what can be learned from: trajectories, transitions, features, cohorts, domains.
+"""Data for training, made from a programme's records: trajectories, transitions, features, cohorts, domains.
 
-What reads tables is imported when first used, because only that needs Polars.
+The modules that read tables are imported when first used, because only they need Polars.
 """
 
 from importlib import import_module

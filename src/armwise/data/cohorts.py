@@ -1,4 +1,4 @@
-"""Cohorts: people who share a budget, stacked so that one compiled program serves them all."""
+"""Cohorts: groups of people who share a budget, stacked so that one compiled program handles all groups."""
 
 from typing import Any, NamedTuple
 
@@ -25,15 +25,15 @@ from armwise.errors import InvalidInputError
 
 
 class Cohorts(eqx.Module):
-    """Cohorts of equal size, stacked along the leading axis of every array. A pytree: ``vmap`` or ``scan`` over it.
+    """Cohorts of equal size, stacked along the leading axis of every array; a pytree for ``vmap`` or ``scan``.
 
     Args:
-        features: of each person, ``[cohorts, arms, …]``.
-        true_transitions: ``[cohorts, arms, states, actions, states]``, what decisions are judged by.
+        features: the features of each person, ``[cohorts, arms, …]``.
+        true_transitions: ``[cohorts, arms, states, actions, states]``, used to judge decisions.
         counts: how often each transition was seen, in the same shape.
         budget: how many people of a cohort can be reached at each step: one number, or one per cohort.
-        ids: a whole number in [0, 2³²) per person, ``[cohorts, arms]``, no two in a cohort the same; by default
-            numbered on.
+        ids: a whole number in [0, 2³²) per person, ``[cohorts, arms]``, different within a cohort; by default
+            consecutive numbers over all cohorts.
     """
 
     features: Features
@@ -55,30 +55,30 @@ class Cohorts(eqx.Module):
 
     @property
     def num_cohorts(self) -> int:
-        """How many cohorts."""
+        """How many cohorts there are."""
         return self.budget.size
 
     @property
     def num_arms(self) -> int:
-        """How many people in each."""
+        """How many people each cohort has."""
         return self.ids.shape[-1]
 
     def __getitem__(self, index: Any) -> "Cohorts":
-        """Some of the cohorts: a slice or an array of numbers keeps the leading axis, a single number drops it."""
+        """Some of the cohorts; a slice or an array of numbers keeps the leading axis, a single number drops it."""
         if is_concrete(index):
             _check_index(index, self.num_cohorts)
         return jax.tree.map(lambda leaf: leaf[index], self)
 
 
 class Partition(NamedTuple):
-    """A population in cohorts, and the ids of the people whom no cohort of the size had room for."""
+    """A population divided into cohorts, and the ids of the people left over."""
 
     cohorts: Cohorts
     left_over: UInt32[np.ndarray, " people"]
 
 
 class Splits(NamedTuple):
-    """Cohorts to learn from, to choose by, and to report on; no cohort is in two of them."""
+    """Cohorts for training, validation and test; no cohort is in two of them."""
 
     train: Cohorts
     validation: Cohorts
@@ -88,19 +88,19 @@ class Splits(NamedTuple):
 def partition(
     seed: Any, features: Features, true_transitions: Any, counts: Any, size: int, budget: int, ids: Any = None
 ) -> Partition:
-    """Divide a population into random cohorts of a size ("Real-World Dataset": 76 people, a budget of 3).
+    """Divide a population into random cohorts of one size ("Real-World Dataset": 76 people, a budget of 3).
 
     Args:
-        seed: a whole number or a JAX key. Who is with whom depends on it and on the ids, never on the order of rows.
-        features: of each person, ``[people, …]``.
+        seed: a whole number or a JAX key. The cohorts depend only on it and on the ids, never on the order of rows.
+        features: the features of each person, ``[people, …]``.
         true_transitions: ``[people, states, actions, states]``.
         counts: how often each transition was seen, in the same shape.
         size: people in a cohort.
-        budget: how many of a cohort can be reached at each step.
+        budget: how many people of a cohort can be reached at each step.
         ids: distinct whole numbers in [0, 2³²), ``[people]``; by default the row numbers.
 
     Returns:
-        As many cohorts as the people fill, and the ids of those left over.
+        As many full cohorts as possible, and the ids of the people left over.
 
     Example:
         >>> people = Features(numeric=np.zeros((7, 1)))
@@ -123,7 +123,7 @@ def partition(
 
 
 class SplitNumbers(NamedTuple):
-    """Which cohorts to learn from, to choose by, and to report on, by their numbers."""
+    """The numbers of the cohorts for training, validation and test."""
 
     train: Int[np.ndarray, " train"]
     validation: Int[np.ndarray, " validation"]
@@ -134,24 +134,24 @@ def split(cohorts: Cohorts, seed: Any, train: int, validation: int, test: int) -
     """Random cohorts for training, validation and test; the same for the same seed.
 
     Args:
-        cohorts: to draw from.
+        cohorts: the cohorts to draw from.
         seed: a whole number or a JAX key.
-        train: how many cohorts to learn from.
-        validation: how many to choose settings by.
-        test: how many to report on. The three need not use up all cohorts.
+        train: how many cohorts to train on.
+        validation: how many to choose settings with.
+        test: how many to report results on. The three need not use all cohorts.
     """
     return Splits(*(cohorts[side] for side in split_numbers(cohorts.num_cohorts, seed, train, validation, test)))
 
 
 def split_numbers(num_cohorts: int, seed: Any, train: int, validation: int, test: int) -> SplitNumbers:
-    """The numbers of the cohorts that ``split`` draws: what many runs on one copy of the data need.
+    """The numbers of the cohorts that ``split`` draws, for many runs on one copy of the data.
 
     Args:
-        num_cohorts: how many there are.
+        num_cohorts: how many cohorts there are.
         seed: a whole number or a JAX key.
-        train: how many cohorts to learn from.
-        validation: how many to choose settings by.
-        test: how many to report on. The three need not use up all cohorts.
+        train: how many cohorts to train on.
+        validation: how many to choose settings with.
+        test: how many to report results on. The three need not use all cohorts.
     """
     sizes = [
         check_count(name, size, minimum=0)
@@ -186,7 +186,7 @@ def _check_budget(budget: Any, num_cohorts: int) -> Int[Array, " cohorts"]:
 
 
 def _check_index(index: Any, num_cohorts: int) -> None:
-    # JAX clamps an index beyond the end without a word; a cohort taken twice by mistake would spoil a split.
+    # JAX silently clamps an index beyond the end; using a cohort twice by mistake would spoil a split.
     try:
         np.arange(num_cohorts)[np.asarray(index) if isinstance(index, list | jax.Array) else index]
     except IndexError as error:

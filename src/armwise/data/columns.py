@@ -1,4 +1,4 @@
-"""How one column of a table becomes codes: words by their alphabet, numbers by quantiles; the last level is unknown."""
+"""The codes of one column of a table: words in alphabetical order, numbers by quantiles; the last level is unknown."""
 
 import dataclasses
 
@@ -12,12 +12,12 @@ WORDS = (pl.String, pl.Categorical, pl.Enum, pl.Boolean)
 
 @dataclasses.dataclass(frozen=True)
 class Categories:
-    """A column of words, and of whatever else is told apart by its text.
+    """A column of words, or of other values that are compared as text.
 
     Attributes:
-        name: of the column.
-        levels: the words, in alphabetical order. One more level is for what is missing or not among them.
-        had_missing: whether there were missing values to learn from.
+        name: the name of the column.
+        levels: the words, in alphabetical order. One more level is for missing and unseen values.
+        had_missing: whether the column had missing values in training.
     """
 
     name: str
@@ -26,7 +26,7 @@ class Categories:
 
     @classmethod
     def fit(cls, column: pl.Series, max_levels: int) -> "Categories":
-        """Learn the levels of a column, its missing values null."""
+        """Learn the levels of a column; its missing values must be null."""
         levels = column.drop_nulls().unique().sort()
         if len(levels) > max_levels:
             raise InvalidInputError(
@@ -42,7 +42,7 @@ class Categories:
 
     @staticmethod
     def read(column: pl.Series) -> pl.Series:
-        """The column as text, missing values null; a whole number is written the same whatever its type."""
+        """The column as text, missing values null; a whole number has the same text in every numeric type."""
         check_usable(column)
         text = column.cast(pl.String)
         if not column.dtype.is_float():
@@ -62,9 +62,9 @@ class Numbers:
     """A column of numbers, cut into levels.
 
     Attributes:
-        name: of the column.
+        name: the name of the column.
         cuts: a number's level is how many of these it exceeds. One more level is for missing numbers.
-        had_missing: whether there were missing values to learn from.
+        had_missing: whether the column had missing values in training.
     """
 
     name: str
@@ -73,7 +73,7 @@ class Numbers:
 
     @classmethod
     def fit(cls, column: pl.Series, num_bins: int) -> "Numbers":
-        """Learn the cuts of a column, its missing values null: its quantiles, fewer where they coincide."""
+        """Learn the cuts of a column, its quantiles, without duplicates; its missing values must be null."""
         present = column.drop_nulls().to_numpy()
         cuts = np.zeros(0)
         if len(present):
@@ -89,9 +89,9 @@ class Numbers:
 
     @staticmethod
     def read(column: pl.Series) -> pl.Series:
-        """The column as finite numbers, missing values and NaN null; text is read as numbers or refused."""
+        """The column as numbers, missing values and NaN null; refuses infinities and text that is not a number."""
         check_usable(column)
-        # A category's number in Polars' own order is not the number that it names.
+        # A category's physical number in Polars is not the number that its text names.
         named = column.cast(pl.String) if column.dtype in (pl.Categorical, pl.Enum) else column
         numbers = named.cast(pl.Float64, strict=False)
         wrong = (numbers.is_null() & column.is_not_null()) | numbers.is_infinite().fill_null(False)
@@ -114,13 +114,13 @@ Column = Categories | Numbers
 
 
 def kind_of(column: pl.Series) -> type[Column]:
-    """What a column is by its type; dates and nested values are refused."""
+    """The encoding for a column's type: words or numbers; refuses dates and nested values."""
     check_usable(column)
     return Categories if column.dtype in WORDS or column.dtype == pl.Null else Numbers
 
 
 def check_usable(column: pl.Series) -> None:
-    """Refuse a column that is neither words nor numbers."""
+    """Refuse a column that holds neither words nor numbers."""
     if column.dtype in WORDS or column.dtype.is_numeric() or column.dtype == pl.Null:
         return
     remedy = "Take out of it what matters, in columns of their own, or drop the column."

@@ -1,4 +1,4 @@
-"""From trajectories to transition probabilities: count, then shrink towards what everyone does."""
+"""Transition probabilities from trajectories: count transitions, then shrink towards the average of everyone."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def transition_counts(trajectories: Trajectories) -> Int[Array, "arms states act
 
 
 def count_index(index: tuple[np.ndarray, ...], shape: tuple[int, ...]) -> Int[np.ndarray, "..."]:
-    """An array of the shape that holds how often each index occurs."""
+    """An array of the given shape with the number of times that each index occurs."""
     flat = np.ravel_multi_index(index, shape)
     return np.bincount(flat, minlength=int(np.prod(shape))).reshape(shape).astype(np.int32)
 
@@ -43,18 +43,18 @@ def count_index(index: tuple[np.ndarray, ...], shape: tuple[int, ...]) -> Int[np
 def estimate_transitions(
     counts: Any, prior_strength: float = 5.0, groups: Any = None
 ) -> Float[Array, "arms states actions states"]:
-    """Each arm's transitions, from its own counts and a prior pooled over all arms ("Real-World Dataset").
+    """Each arm's transitions, estimated from its own counts and a prior pooled over all arms ("Real-World Dataset").
 
-    With α the strength of the prior and P_pop the pooled frequencies,
+    Let α be the strength of the prior and P_pop the pooled frequencies. Then
 
         T_i(s, a, s′) = (α P_pop(s′ | s, a) + N_i(s, a, s′)) / Σₓ (α P_pop(x | s, a) + N_i(s, a, x)).
 
-    A state and action that an arm was never seen in therefore gets the pool's row, at any strength.
+    So a state and action in which an arm was never seen gets the pool's row, at any strength.
 
     Args:
         counts: how often each transition was seen, ``[arms, states, actions, states]``.
-        prior_strength: α, how many observations the pool is worth; 5 in the paper.
-        groups: one label per arm, ``[arms]``; each arm is then pooled with its own group only.
+        prior_strength: α, the number of observations that the pool counts for; 5 in the paper.
+        groups: one label per arm, ``[arms]``; each arm is then pooled only with its own group.
 
     Returns:
         The estimated transitions, every row a distribution over next states.
@@ -71,7 +71,7 @@ def estimate_transitions(
     labels, group = _check_groups(groups, array.shape[0])
     prior = _pool(array, labels, group)[group]
     seen = array.sum(axis=-1, keepdims=True)
-    # Without a prior a row that was never seen is 0 / 0; its limit as the strength goes to 0 is the pool's row.
+    # At strength 0, an unseen row is 0 / 0. Its limit as the strength goes to 0 is the pool's row.
     total = np.where(strength + seen > 0, strength + seen, 1.0)
     estimate = np.where(strength + seen > 0, (strength * prior + array) / total, prior)
     return jnp.asarray(estimate, dtype=float)

@@ -1,6 +1,6 @@
-"""From a table's columns to features as codes: learned once, applied to next week's people.
+"""Encode a table's columns as features: learn the codes once, then apply them to next week's people.
 
-Numbers become levels too, so that a linear model can follow any shape and a missing number needs no imputation.
+Numbers become levels too. So a linear model can follow any shape, and a missing number needs no imputation.
 """
 
 import collections
@@ -24,11 +24,11 @@ VERSION = 1
 
 
 class Encoded(NamedTuple):
-    """People as a model sees them.
+    """Encoded people: the features that a model uses.
 
     Attributes:
-        features: one code per column, each column's last level for what is not known.
-        unseen: by categorical column, how many values were not among the levels learned.
+        features: one code per column; each column's last level means unknown.
+        unseen: for each categorical column, how many values were not among the learned levels.
     """
 
     features: Features
@@ -37,15 +37,15 @@ class Encoded(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Encoder:
-    """How each column of a table becomes a code; immutable, and the same whatever the order of rows.
+    """Encodes each column of a table as a code; immutable, and independent of the order of rows.
 
-    Each column has one level more than was learned, the last: unknown. A missing value (null or NaN) has it, and so has
-    a word that was not there to learn from; the latter are counted. Numbers beyond those learned from are in the
-    lowest or the highest level.
+    Each column has one more level than it learned: the last level means unknown. A missing value (null or NaN) gets
+    this level. A word that was not in training gets it too, and is counted. Numbers outside the range of training get
+    the lowest or the highest level.
 
     Attributes:
-        columns: those that are encoded, in the order of the codes.
-        dropped: those in which all people had the same code, and which so tell nothing; by name.
+        columns: the encoded columns, in the order of the codes.
+        dropped: the names of columns that carry no information, because all people had the same code.
 
     Example:
         >>> people = pl.DataFrame({"age": [21, 35, None, 28], "phone": ["own", "shared", "own", "own"]})
@@ -70,16 +70,16 @@ class Encoder:
         num_bins: Any = 4,
         max_levels: Any = 1000,
     ) -> "Encoder":
-        """Learn from a table.
+        """Learn the codes from a table.
 
         Args:
             table: a Polars DataFrame with one row per person.
-            categorical: columns to tell apart by their text; by default all others of words and booleans.
-            numeric: columns to cut at their quantiles; by default all others of numbers. A number that stands for a
-                word, such as a district's, belongs among the categorical ones; an identifier in neither.
-            num_bins: how many levels of about equal size a column of numbers gets, fewer where quantiles coincide.
-            max_levels: more different words in a column than this are refused: names and identifiers tell nothing
-                of the next person, and should not be kept.
+            categorical: columns to compare as text; by default all other columns of words and booleans.
+            numeric: columns to cut at their quantiles; by default all other columns of numbers. A number that stands
+                for a word, such as a district number, is categorical. Leave identifiers out of both.
+            num_bins: how many levels of about equal size a numeric column gets; fewer if quantiles are equal.
+            max_levels: a column with more different words is refused. Names and identifiers say nothing about the next
+                person and should not be stored.
         """
         _check_table(table)
         bins, most = check_count("num_bins", num_bins, minimum=2), check_count("max_levels", max_levels, minimum=1)
@@ -93,14 +93,14 @@ class Encoder:
 
     @property
     def levels(self) -> tuple[int, ...]:
-        """How many levels each column has, the unknown among them."""
+        """How many levels each column has, including the unknown level."""
         return tuple(column.unknown + 1 for column in self.columns)
 
     def transform(self, table: Any) -> Encoded:
-        """The features of the people in a table, row by row: neither other rows nor their order matter.
+        """The features of the people in a table; each row is encoded independently of the others.
 
         Args:
-            table: a Polars DataFrame with the columns learned from, in any order; others are ignored.
+            table: a Polars DataFrame with the columns used in training, in any order; other columns are ignored.
         """
         _check_table(table)
         _check_present(table, [column.name for column in self.columns])
@@ -117,7 +117,7 @@ class Encoder:
         return Encoded(Features(codes=matrix, levels=self.levels), unseen)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything learned, ready for JSON; ``from_dict`` reads it back."""
+        """Everything the encoder learned, ready for JSON; ``from_dict`` reads it back."""
         return {
             "version": VERSION,
             "columns": [_save(column) for column in self.columns],
@@ -126,7 +126,7 @@ class Encoder:
 
     @classmethod
     def from_dict(cls, saved: Any) -> "Encoder":
-        """The encoder that ``to_dict`` wrote down; anything else is refused."""
+        """The encoder that ``to_dict`` saved; refuses anything else."""
         what = "The saved encoder"
         if isinstance(saved, dict) and saved.get("version", VERSION) != VERSION:
             raise InvalidInputError(
@@ -143,27 +143,27 @@ class Encoder:
 
 
 def encode(table: pl.DataFrame, categorical: Sequence[str], numeric: Sequence[str], num_bins: int) -> Features:
-    """The features of a table that no other will follow: without the level of the unknown where everyone is known.
+    """The features of one table that no other table will follow; columns without missing values get no unknown level.
 
     Args:
         table: one row per person.
         categorical: columns of text.
         numeric: columns of numbers, cut at their quantiles.
-        num_bins: how many quantile levels, fewer where quantiles coincide.
+        num_bins: how many quantile levels; fewer if quantiles are equal.
     """
     codes = np.asarray(Encoder.fit(table, categorical, numeric, num_bins).transform(table).features.codes)
     return Features(codes=codes, levels=(codes.max(axis=0).astype(int) + 1).tolist())
 
 
 def _learn(kind: type[Column], column: pl.Series, detail: int) -> tuple[Column, bool]:
-    """What a column teaches, and whether its people differ at all."""
+    """The learned encoding of a column, and whether people have different codes in it."""
     read = kind.read(column)
     learned = kind.fit(read, detail)
     return learned, read.to_frame().select(learned.codes()).to_series().n_unique() > 1
 
 
 def choose_columns(table: pl.DataFrame, categorical: Any, numeric: Any) -> tuple[list[str], list[str]]:
-    """The columns to take as words and as numbers: those named, or all the others of that type."""
+    """The columns to read as words and as numbers: those given by name, or all other columns of that type."""
     for name, names in (("categorical", categorical), ("numeric", numeric)):
         if isinstance(names, str):
             raise InvalidInputError(f"{name} must be a list of columns, not {names!r}. Write [{names!r}].")
@@ -224,7 +224,7 @@ def _load(what: str, saved: Any) -> Column:
 
 
 def _fields(what: str, saved: Any, types: dict[str, type]) -> dict[str, Any]:
-    """A dictionary with exactly these keys, the values of these types."""
+    """The dictionary, checked to have exactly these keys with values of these types."""
     if not isinstance(saved, dict) or set(saved) != set(types):
         found = ", ".join(map(repr, saved)) if isinstance(saved, dict) else type(saved).__name__
         raise InvalidInputError(
@@ -239,7 +239,7 @@ def _fields(what: str, saved: Any, types: dict[str, type]) -> dict[str, Any]:
 
 
 def _sequence(what: str, values: list[Any], kind: type) -> tuple[Any, ...]:
-    """Increasing words or finite numbers, as a tuple; a number may have lost its decimal point on the way."""
+    """Increasing words or finite numbers, as a tuple; a number may be a whole number after a trip through JSON."""
     right = all(type(value) is str if kind is str else _is_finite(value) for value in values)
     if not right or not all(low < high for low, high in itertools.pairwise(values)):
         raise InvalidInputError(f"{what} must be of type {kind.__name__} and increasing, not {reprlib.repr(values)}.")
@@ -247,5 +247,5 @@ def _sequence(what: str, values: list[Any], kind: type) -> tuple[Any, ...]:
 
 
 def _is_finite(value: Any) -> bool:
-    """Whether a number from JSON is one that a float can hold."""
+    """Whether a value from JSON is a number that a finite float can hold."""
     return type(value) in (int, float) and abs(value) <= sys.float_info.max and not math.isnan(value)

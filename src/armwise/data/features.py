@@ -1,4 +1,4 @@
-"""What is known of each person at intake: numbers, and categories as codes."""
+"""The features of each person at intake: numbers, and categories as codes."""
 
 from typing import Any
 
@@ -22,15 +22,15 @@ from armwise.errors import InvalidInputError
 
 
 class Features(eqx.Module):
-    """The features x of the arms: numeric columns and categorical ones, the latter as codes.
+    """The features x of the arms: numeric columns, and categorical columns as codes.
 
-    Codes take one integer per column where a one-hot matrix takes a number per level: at a million people and 44
-    categories that is the difference between megabytes and gigabytes. A pytree; any batch axes may lead.
+    Codes take one integer per column; a one-hot matrix takes a number per level. At a million people and 44 categories
+    this is the difference between megabytes and gigabytes. The class is a pytree, and any batch axes may lead.
 
     Args:
-        numeric: ``[*batch, arms, numeric]``; none by default.
-        codes: whole numbers ``[*batch, arms, categorical]``, from 0 to the column's level less one; none by default.
-            Unsigned codes of one or two bytes stay as small as they are, all others become int32.
+        numeric: ``[*batch, arms, numeric]``; no columns by default.
+        codes: whole numbers ``[*batch, arms, categorical]``, from 0 to the column's number of levels minus one; no
+            columns by default. They are stored in the smallest unsigned type that fits the levels.
         levels: how many levels each categorical column has.
 
     Example:
@@ -54,7 +54,7 @@ class Features(eqx.Module):
 
     @property
     def width(self) -> int:
-        """How many columns the one-hot matrix has."""
+        """How many columns the one-hot matrix of these features has."""
         return self.numeric.shape[-1] + sum(self.levels)
 
     def __getitem__(self, index: Any) -> "Features":
@@ -63,7 +63,7 @@ class Features(eqx.Module):
 
 
 def one_hot(features: Features) -> Float[Array, "*arms width"]:
-    """The features as one dense matrix: the numeric columns, then a column for each level of each category."""
+    """The features as one dense matrix: the numeric columns, then one column for each level of each category."""
     dtype = features.numeric.dtype
     hot = [
         jax.nn.one_hot(features.codes[..., column], level, dtype=dtype) for column, level in enumerate(features.levels)
@@ -94,7 +94,7 @@ def _check_codes(codes: Any, levels: tuple[int, ...]) -> Integer[Array, "*arms c
     unknown = array >= np.broadcast_to(np.asarray(levels, dtype=np.int64), array.shape)
     remedy = "Raise the column's level, or map the value to a level for the unknown."
     refuse_first("codes", array, unknown, f"must be below levels = {levels}", *axes, remedy=remedy)
-    # One byte a code where it fits: a million people with 44 categories are 44 MB, not 176.
+    # One byte per code where it fits: a million people with 44 categories take 44 MB instead of 176 MB.
     return jnp.asarray(array.astype(np.min_scalar_type(max(levels, default=1) - 1)))
 
 

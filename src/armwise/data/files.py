@@ -1,4 +1,4 @@
-"""Reading a comma-separated file, plain or gzipped: a complaint names the file, the column, the line, the remedy."""
+"""Read a comma-separated file, plain or gzipped; an error names the file, the column, the line and the remedy."""
 
 import gzip
 import io
@@ -19,7 +19,7 @@ WHERE_FROM = "The data set's README says how the file is made."
 def read_table(path: Path, columns: Mapping[str, type], optional: frozenset[str] = frozenset()) -> pl.DataFrame:
     """The named columns of a file, each of the given type.
 
-    Everything is read as text first and converted column by column, so that a value of the wrong type can be named.
+    Everything is first read as text and then converted column by column, so that an error can name the wrong value.
 
     Args:
         path: a ``.csv`` or ``.csv.gz`` file with a header; an empty field is a missing value.
@@ -72,7 +72,7 @@ def _convert(path: Path, column: pl.Series, kind: type, optional: bool) -> pl.Se
 
 
 def _cast(column: pl.Series, kind: type) -> pl.Series:
-    """The column converted, with nulls where that is impossible."""
+    """The converted column, with null for every value that cannot be converted."""
     if kind is str:
         return column
     if kind is bool:

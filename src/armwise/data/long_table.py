@@ -1,4 +1,4 @@
-"""A long table, one row per person and step, as dense arrays: every value checked, every complaint names its row."""
+"""A long table, with one row per person and step, as dense arrays; an error in a value names its row."""
 
 from typing import Any, NamedTuple
 
@@ -15,12 +15,12 @@ REMEDIES = {
     "action": "Give 0 for an action not taken and 1 for a call.",
 }
 
-# A calendar date written as 20240131 would make a row of 20 million steps; nobody follows people for so many weeks.
+# A larger span is surely a mistake, such as a date: 20240131 among weeks 0, 1, 2 would make a row of 20 million steps.
 MOST_STEPS_PER_SEEN_STEP = 100
 
 
 class Dense(NamedTuple):
-    """The table's content by arm and step; zeros where there is no row."""
+    """The table's content by arm and step; 0 where there is no row."""
 
     states: Int64[np.ndarray, "arms steps"]
     actions: Int64[np.ndarray, "arms steps"]
@@ -29,7 +29,7 @@ class Dense(NamedTuple):
 
 
 def to_dense(table: Any) -> Dense:
-    """The table by arm (in the order of ids) and step (from the first to the last).
+    """The table as arrays by arm (in the order of ids) and step (from the first to the last).
 
     Args:
         table: a mapping from the names in ``COLUMNS`` to columns of equal length.
@@ -47,11 +47,11 @@ def to_dense(table: Any) -> Dense:
 
 
 def in_order_of(dense: Dense, ids: Any) -> Dense:
-    """The same content with one row for each of these people, in this order; without a row in the table, unobserved.
+    """The same content with one row for each of these people, in this order; people not in the table are unobserved.
 
     Args:
-        dense: by arm, as ``to_dense`` returns it.
-        ids: of everyone, each once.
+        dense: the content by arm, as ``to_dense`` returns it.
+        ids: the ids of all people, each once.
     """
     names = to_numpy("ids", ids)
     if names.ndim != 1 or len(np.unique(names)) < len(names):
@@ -74,7 +74,7 @@ def in_order_of(dense: Dense, ids: Any) -> Dense:
 
 
 def _columns(table: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """The ids, steps, states and actions, one of each per row."""
+    """The id, step, state and action of each row, as four columns."""
     for name in COLUMNS:
         if name not in table:
             raise InvalidInputError(f"The table has no column {name!r}. It needs the columns {', '.join(COLUMNS)}.")

@@ -1,4 +1,4 @@
-"""What was seen of each person, week by week: states, actions, and which weeks were seen at all."""
+"""Each person's history, week by week: states, actions, and which weeks were observed."""
 
 from typing import Any
 
@@ -25,15 +25,15 @@ from armwise.errors import InvalidInputError
 class Trajectories(eqx.Module):
     """The sequences (s₀, a₀, s₁, …) of the paragraph "Real-World Dataset", one row per arm.
 
-    A step that was not observed is not a disengaged one: it says nothing, and no transition into or out of it counts.
-    Build them with ``from_arrays`` or ``from_table``, which check what they are given.
+    An unobserved step is not a disengaged step. It carries no information: no transition into it or out of it counts.
+    Use ``from_arrays`` or ``from_table`` to build trajectories; both check their input.
 
     Attributes:
         states: ``[arms, steps]``, 0 where not observed.
         actions: ``[arms, steps]``, the action taken in that state; 0 where not observed.
         observed: ``[arms, steps]``.
-        num_states: how many states there are, seen or not.
-        num_actions: how many actions there are, seen or not.
+        num_states: how many states there are, observed or not.
+        num_actions: how many actions there are, observed or not.
     """
 
     states: Int[Array, "arms steps"]
@@ -49,11 +49,11 @@ class Trajectories(eqx.Module):
         """Trajectories from dense arrays.
 
         Args:
-            states: whole numbers ``[arms, steps]``; anything, NaN included, where not observed.
-            actions: whole numbers ``[arms, steps]``; the last step's action is never used.
+            states: whole numbers ``[arms, steps]``; any value, also NaN, where not observed.
+            actions: whole numbers ``[arms, steps]``; the action of the last step is never used.
             observed: booleans ``[arms, steps]``; by default everything was observed.
-            num_states: by default the largest state observed and one, at least 2.
-            num_actions: by default 2, leave alone and call.
+            num_states: by default the largest observed state plus one, at least 2.
+            num_actions: by default 2: no call and call.
 
         Example:
             >>> trajectories = Trajectories.from_arrays([[1, 0, 1]], [[0, 1, 0]], [[True, True, False]])
@@ -75,13 +75,13 @@ class Trajectories(eqx.Module):
             table: a mapping, or a pandas or polars data frame, with the columns ``id`` (anything that sorts),
                 ``step``, ``state`` and ``action`` (whole numbers). The rows may be in any order; a step without a
                 row was not observed.
-            num_states: by default the largest state and one, at least 2.
+            num_states: by default the largest state plus one, at least 2.
             num_actions: by default 2.
-            ids: of all people, each once, in the order that the arms shall have; someone without a row was never
-                observed. By default those of the table, sorted.
+            ids: the ids of all people, each once, in the order of the arms; a person without a row was never
+                observed. By default the ids of the table, sorted.
 
         Returns:
-            The trajectories, steps from the first to the last of the table; and the ids ``[arms]``.
+            The trajectories, from the first to the last step of the table, and the ids ``[arms]``.
 
         Example:
             >>> table = {"id": ["b", "a", "a"], "step": [1, 1, 3], "state": [1, 0, 1], "action": [0, 0, 1]}
@@ -96,7 +96,7 @@ class Trajectories(eqx.Module):
         return _build(dense.states, dense.actions, dense.observed, num_states, num_actions), dense.ids
 
     def __getitem__(self, index: Any) -> "Trajectories":
-        """The trajectories of some people: an array, a list or a slice of rows, as scikit-learn's splits take them.
+        """The trajectories of some people, by an array, a list or a slice of rows, as scikit-learn's splits use them.
 
         Example:
             >>> trajectories = Trajectories.from_arrays([[0, 1], [1, 1], [0, 0]], np.zeros((3, 2)))
@@ -118,27 +118,27 @@ class Trajectories(eqx.Module):
 
     @property
     def num_arms(self) -> int:
-        """How many people."""
+        """How many people there are."""
         return self.states.shape[0]
 
     @property
     def num_steps(self) -> int:
-        """How many steps, observed or not."""
+        """How many steps there are, observed or not."""
         return self.states.shape[1]
 
 
 def discretise(engagement: Any, thresholds: Any) -> tuple[Int[np.ndarray, "..."], Bool[np.ndarray, "..."]]:
-    """States from an engagement measure: how many of the thresholds it exceeds.
+    """States from an engagement measure; the state is how many thresholds the measure exceeds.
 
-    The paper's two states are ``thresholds=[30]``: engaged is listening for *more than* 30 seconds.
+    The paper's two states are ``thresholds=[30]``: a person who listens for *more than* 30 seconds is engaged.
 
     Args:
         engagement: any shape, for example seconds listened ``[arms, steps]``; NaN where not observed.
         thresholds: increasing numbers ``[states - 1]``.
 
     Returns:
-        The states ``0 … len(thresholds)`` and whether each was observed, both in the shape of ``engagement``; the
-        state is 0 where it was not.
+        The states ``0 … len(thresholds)`` and whether each was observed, both in the shape of ``engagement``. The
+        state is 0 where not observed.
 
     Example:
         >>> states, observed = discretise([0.0, 30.0, 31.0, float("nan")], thresholds=[30])
@@ -150,14 +150,14 @@ def discretise(engagement: Any, thresholds: Any) -> tuple[Int[np.ndarray, "..."]
     if values.dtype.kind not in "biuf":
         raise InvalidInputError(f"engagement must be real numbers, with NaN where not observed, not {values.dtype}.")
     observed = ~np.isnan(values)
-    # side="left": a value equal to a threshold has not exceeded it.
+    # side="left": a value equal to a threshold does not exceed it.
     return np.where(observed, np.searchsorted(cuts, values, side="left"), 0), observed
 
 
 def first_state_shares(trajectories: Trajectories) -> Float[np.ndarray, " states"]:
-    """The shares of the states in which people were first observed, each at a step of their own.
+    """The shares of the states in which people were first observed, for ``Problem(initial=…)``.
 
-    What ``Problem(initial=…)`` needs.
+    Each person counts once, at that person's first observed step.
 
     Example:
         >>> trajectories = Trajectories.from_arrays([[1, 0], [0, 0], [1, 1], [1, 0]], np.zeros((4, 2)))
@@ -185,7 +185,7 @@ def _build(
 
 
 def _check_rows(index: Any, num_arms: int) -> np.ndarray:
-    # JAX takes the last row for one beyond the end, without a word.
+    # JAX silently replaces a row beyond the end by the last row.
     try:
         rows = np.arange(num_arms)[index]
     except (IndexError, TypeError) as error:

@@ -1,6 +1,6 @@
-"""What callers pass to a mixture, as arrays, with a clear error for what cannot be right.
+"""The arguments of a mixture as checked arrays, with a clear error for impossible ones.
 
-Values are checked only when they are there to see: inside `jit`, `vmap` and `grad` the solution's `converged` speaks.
+Values are checked only outside `jit`, `vmap` and `grad`. Inside them, the solution's `converged` reports a failure.
 """
 
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from armwise.mixtures.solution import MixtureSolution, Values
 
 
 class Inputs(NamedTuple):
-    """A problem as arrays of one floating type."""
+    """A problem as arrays of one floating-point type."""
 
     reward_returns: Float[Array, "arms policies"]
     budget_returns: Float[Array, "arms policies"]
@@ -26,7 +26,7 @@ class Inputs(NamedTuple):
 
 
 def read_inputs(reward_returns: Values, budget_returns: Values, discounted_budget: Values) -> Inputs:
-    """The problem as arrays, with shapes and, outside `jit`, values checked."""
+    """The problem as arrays; checks the shapes and, outside `jit`, the values."""
     given = [jnp.asarray(value) for value in (reward_returns, budget_returns, discounted_budget)]
     dtype = jnp.result_type(*given[:2], jnp.float32)
     _check_shapes(*given)
@@ -61,7 +61,7 @@ def _check_shapes(reward_returns: Array, budget_returns: Array, budget: Array) -
 
 
 def check_finite(name: str, value: Array) -> None:
-    """Refuse NaN and infinity, naming the first place where one stands."""
+    """Refuse NaN and infinity; the error names the first wrong entry."""
     if isinstance(value, jax.core.Tracer):
         return
     wrong = np.argwhere(~np.isfinite(np.asarray(value)))
@@ -90,7 +90,7 @@ def check_temperature(temperature: object) -> None:
 
 
 def raise_unless_converged(solution: MixtureSolution, inputs: Inputs) -> None:
-    """Outside `jit`, turn a failed status into an error that says why and what to do."""
+    """Outside `jit`, raise an error for a failed solution that says why and what to do."""
     if isinstance(solution.converged, jax.core.Tracer) or bool(solution.converged):
         return
     if any(isinstance(value, jax.core.Tracer) for value in inputs):

@@ -1,8 +1,8 @@
-"""Budgeted choice: what the smooth mixtures share, forward (Algorithm 2) and backward (Equation 12).
+"""The solver of the smooth mixtures: forward (Algorithm 2) and backward (Equation 12).
 
-Both regularisers split Equation 9 by arm once budget has a price. A `RowRule` says how one arm divides itself among
-its policies, given their net returns; this file finds the price and differentiates through it. Arrays here are
-`[policies, arms]` (`policy_sums.py` says why).
+Once budget has a price, both regularisers split Equation 9 into one problem per arm. A `RowRule` says how one arm
+divides itself among its policies, given their net returns. This file finds the price and differentiates through it.
+Arrays here are `[policies, arms]` (`policy_sums.py` says why).
 """
 
 from collections.abc import Callable
@@ -20,11 +20,11 @@ from armwise.mixtures.price import Scale, find_price
 from armwise.mixtures.rounding import accurate_sum, charge, epsilon, plain_sums
 from armwise.mixtures.solution import MixtureSolution
 
-_COARSE_STEP = 0.05  # temperatures: where the first search hands over to the second once its steps stop shrinking
-_NOISE_POWER = 0.6  # of the machine epsilon, in temperatures: steps that may be rounding errors
-_ROUNDING = 8.0  # machine epsilons by which two sums of the same terms may differ
+_COARSE_STEP = 0.05  # in temperatures: the first search ends when its steps are this short and no longer shrink
+_NOISE_POWER = 0.6  # a step of epsilon to this power, in temperatures, may be a rounding error
+_ROUNDING = 8.0  # how many machine epsilons two sums of the same terms may differ by
 
-# From each arm's spend, and how fast it falls: the sum of the first, what rounding left of it, the sum of the second.
+# Takes each arm's spend and how fast it falls; returns the sum of the first, its rounding error, the sum of the second.
 _Sums = Callable[[Array, Array], tuple[Array, Array, Array]]
 
 
@@ -32,16 +32,17 @@ class RowRule(NamedTuple):
     """How an arm chooses among its policies.
 
     Attributes:
-        choose: shares from net returns in units of temperature, each arm's largest being 0.
+        choose: takes net returns in units of temperature, each arm's largest 0; returns shares.
         jacobian_product: the (symmetric) Jacobian of `choose` at its result, times a direction.
-        spends: from rewards, spend, price and temperature, each arm's spend, and ⟨spend, Jacobian times spend⟩, its
-            fall with the price in temperatures.
-        residual: overspend from (excess, budget), on the scale where it is nearest to linear in the price.
+        spends: takes rewards, spend, price and temperature; returns each arm's spend, and ⟨spend, Jacobian · spend⟩,
+            which is how fast the spend falls with price / temperature.
+        residual: takes (excess, budget); returns the overspend on the scale where it is nearest to linear in the price.
         residual_slope: the derivative of `residual` with respect to the excess.
-        last_step: from the machine epsilon, the Newton step, in temperatures, that is the last.
-        coarse_step: the same, the step after which only one such is left to take.
-        most_regular: from the number of policies, how far the regulariser of two mixtures of one arm can differ.
-        always_mixes: every policy keeps a positive share, so that the cheapest mixture is out of reach.
+        last_step: takes the machine epsilon; a Newton step this short, in temperatures, is the last one.
+        coarse_step: takes the machine epsilon; after a Newton step this short, one more step is enough.
+        most_regular: takes the number of policies; returns the largest difference of the regulariser between two
+            mixtures of one arm.
+        always_mixes: whether every policy keeps a positive share, so that no price reaches the cheapest mixture.
     """
 
     choose: Callable[[Array], Array]
@@ -56,22 +57,22 @@ class RowRule(NamedTuple):
 
 
 class Spending(NamedTuple):
-    """What policies spend and what there is to spend: all of a problem but its rewards, so computed once for many.
+    """The spend of the policies and the budget: the part of a problem that can be computed once for many rewards.
 
-    Everything is less each arm's cheapest policy: spend starts at 0, and `left` is what the cheapest ones leave over:
-    negative where no mixture keeps to the budget (`edge.py` says how rounding counts).
+    All spends are relative to each arm's cheapest policy, so they start at 0. `left` is the budget that remains after
+    the cheapest policies; it is negative if no mixture keeps to the budget (`edge.py` says how rounding counts).
     """
 
     spend: Float[Array, "policies arms"]
     left: Float[Array, ""]
     widest: Float[Array, ""]  # the largest spend
-    least: Float[Array, ""]  # spent by the cheapest policies of all arms together, rounded
-    least_rest: Float[Array, ""]  # what rounding left of that
-    rounding: Float[Array, ""]  # how far two sums of these may differ
+    least: Float[Array, ""]  # spend of the cheapest policies of all arms together, rounded
+    least_rest: Float[Array, ""]  # the rounding error of `least`
+    rounding: Float[Array, ""]  # how much two sums of these may differ by rounding
 
 
 class BudgetedRewards(NamedTuple):
-    """Rewards beside what the search must know of a `Spending`."""
+    """The rewards, and the part of a `Spending` that the search needs."""
 
     rewards: Float[Array, "policies arms"]
     spend: Float[Array, "policies arms"]
@@ -81,10 +82,10 @@ class BudgetedRewards(NamedTuple):
 
 
 class Found(NamedTuple):
-    """A price of budget, the net returns near it, and how the search went.
+    """A price of budget, the net returns near it, and the status of the search.
 
-    The net returns are those at a price nearby, up to a constant for each arm, and what is left to charge of the price:
-    whoever uses them subtracts it in passing (`net`).
+    `nearby` holds the net returns at a price near the final one, up to a constant for each arm. `left_to_charge` is the
+    rest of the price, which `net` subtracts.
     """
 
     price: Float[Array, ""]
@@ -94,13 +95,13 @@ class Found(NamedTuple):
     num_steps: Int[Array, ""]
 
     def net(self, spend: Float[Array, "policies arms"]) -> Float[Array, "policies arms"]:
-        """Every policy's net return at the price, less its arm's largest."""
+        """Every policy's net return at the price, minus the largest of its arm."""
         net = self.nearby - self.left_to_charge * spend
         return net - largest(net)
 
 
 class _Saved(NamedTuple):
-    """What the backward pass needs."""
+    """The values that the backward pass needs."""
 
     shares: Float[Array, "policies arms"]
     net: Float[Array, "policies arms"]
@@ -110,10 +111,10 @@ class _Saved(NamedTuple):
 
 
 def measure(budget_returns: Float[Array, "arms policies"], discounted_budget: Float[Array, ""]) -> Spending:
-    """What a mixture has to know of the budget.
+    """The part of a problem that depends only on spend and budget.
 
-    Nothing flows back through the cheapest policies: to spend more on all of an arm's policies is to have less left,
-    and the two cancel.
+    No gradient flows through the cheapest policies. If all of an arm's policies spend more, less budget is left, and
+    the two effects cancel.
     """
     spend, cheapest = above_cheapest(budget_returns.T)
     left, least, least_rest = left_over(discounted_budget, cheapest)
@@ -155,8 +156,8 @@ def _forward(
         converged=attainable & found.converged & (jnp.abs(excess) * jnp.sign(found.price) <= 2 * rounding),
         num_steps=found.num_steps,
         budget_used=used + least + (used_rest + least_rest),
-        # The shares attain the inner maximum, so before trimming, dual less primal value is what complementary
-        # slackness (Equation 11) leaves over.
+        # The shares attain the inner maximum. So before trimming, the dual minus the primal value is the violation of
+        # complementary slackness (Equation 11).
         gap=jnp.where(attainable, lost + found.price * jnp.maximum(problem.budget - used, 0), jnp.inf),
     )
     return solution, _Saved(shares, net, spend, temperature, found.price)
@@ -169,11 +170,11 @@ def charge_budget(
     temperature: Float[Array, ""],
     initial_price: Float[Array, ""],
 ) -> tuple[BudgetedRewards, Bool[Array, ""], Found]:
-    """The price that keeps the arms to the budget, whether there is one, and the net returns that it leaves."""
+    """The problem, whether a price keeps the arms to the budget, and the price found with its net returns."""
     problem = BudgetedRewards(rewards, spending.spend, jnp.maximum(spending.left, 0), temperature, spending.widest)
     attainable = _attainable(rule, problem, spending.left)
-    # A branch of its own and not a choice between results: XLA lays the arrays that enter a branch out in memory, and
-    # would otherwise pick them out of all cohorts' anew in every kernel.
+    # `cond` instead of a choice between two results: XLA lays out the arrays that enter a branch in memory. Without
+    # the branch, every kernel would select them again from the arrays of all cohorts.
     found = lax.cond(attainable, partial(_search, rule), _cheapest_only, problem, initial_price, attainable)
     return problem, attainable, found
 
@@ -195,11 +196,12 @@ def _accurately(spent: Float[Array, " arms"], falls: Float[Array, " arms"]) -> t
 
 
 def _search(rule: RowRule, problem: BudgetedRewards, start: Float[Array, ""], attainable: Bool[Array, ""]) -> Found:
-    """The price, the net returns near it, and how the search went.
+    """The price, the net returns near it, and the status of the search.
 
-    The search runs twice, as in iterative refinement: the second time on the net returns at the first answer, where
-    only a small correction to the price is left to find and no digits cancel. The first one adds plainly, which is
-    several times as fast, and goes as far as that leads; the second is then mostly a single step.
+    The search runs twice, as in iterative refinement. The first search uses plain sums, which are several times as
+    fast, and ends when one more step is enough or plain sums get no closer. The second search starts from the net
+    returns at the first answer, so it finds only a small correction to the price and loses no digits. It is usually a
+    single step.
     """
     sharpness = problem.temperature / jnp.where(problem.widest > 0, problem.widest, 1)
     zero, last_step = jnp.zeros_like(start), sharpness * rule.last_step(epsilon(start))
@@ -216,23 +218,23 @@ def _search(rule: RowRule, problem: BudgetedRewards, start: Float[Array, ""], at
 
 
 def _cheapest_only(problem: BudgetedRewards, start: Float[Array, ""], attainable: Bool[Array, ""]) -> Found:
-    """What `_search` tends to as the price grows without limit."""
+    """The limit of `_search` as the price grows to infinity: only the cheapest policies remain."""
     net = jnp.where(problem.spend > 0, -jnp.inf, problem.rewards)
     return Found(jnp.full_like(start, jnp.inf), net, jnp.zeros_like(start), attainable, jnp.zeros((), jnp.int32))
 
 
 def _typical_price(problem: BudgetedRewards) -> Float[Array, ""]:
-    """What an average arm would pay for its dearest policy."""
+    """The price that an average arm would pay for its most expensive policy."""
     gain, cost = plain_sums((largest(problem.rewards) + largest(-problem.rewards))[0], largest(problem.spend)[0])
     return (gain + problem.temperature * problem.spend.shape[1]) / jnp.where(cost > 0, cost, 1)
 
 
 def _residual(rule: RowRule, problem: BudgetedRewards, add: _Sums, price: Array) -> tuple[Array, Array]:
-    """Overspend at a price, and how fast it falls (Algorithm 2's EvalLambda and its derivative)."""
+    """The overspend at a price, and how fast it falls with the price (Algorithm 2's EvalLambda and its derivative)."""
     budget = problem.budget
     used, rest, fall = add(*rule.spends(problem.rewards, problem.spend, price, problem.temperature))
     excess = (used - budget) + rest
-    # Nearer than one arm's rounding error is on the spot.
+    # An excess below one arm's rounding error counts as 0.
     near = 2 * epsilon(excess) * jnp.minimum(budget, problem.widest)
     excess = jnp.where(jnp.abs(excess) <= near, 0, excess)
     return rule.residual(excess, budget), rule.residual_slope(excess, budget) * fall / problem.temperature
@@ -245,30 +247,30 @@ def _trim(
     excess: Float[Array, ""],
     problem: BudgetedRewards,
 ) -> tuple[Float[Array, "policies arms"], Float[Array, ""]]:
-    """The shares moved towards the cheapest policies until they keep to the budget, and the most that this costs.
+    """The shares, moved towards the cheapest policies until they keep to the budget, and an upper bound on the loss.
 
-    The search ends within rounding errors of the budget, on either side. This puts every mixture on the right one,
-    that of a search that failed included.
+    The search ends within rounding errors of the budget, above or below it. This step puts every mixture within the
+    budget, even after a failed search.
     """
     moved = part_to_trim(excess, problem.budget)
     cheap = (problem.spend <= 0).astype(shares.dtype)
     cheapest = cheap / total(cheap)
-    # The objective is concave: what a blend loses is at most its part in what the cheapest policies lose.
+    # The objective is concave: a blend loses at most its part of what the cheapest policies lose.
     loss = jnp.sum(total(-net * cheapest)[0]) + problem.temperature * rule.most_regular(len(net)) * net.shape[1]
     return shares + moved * (cheapest - shares), moved * loss
 
 
 def part_to_trim(excess: Float[Array, ""], budget: Float[Array, ""]) -> Float[Array, ""]:
-    """Which part of every mixture must be the cheapest policies for the rest to keep to the budget."""
+    """The part of every mixture to move to the cheapest policies, so that all arms keep to the budget."""
     return jnp.where(excess > 0, excess / (excess + budget), 0)
 
 
 def _backward(rule: RowRule, saved: _Saved, cotangent: MixtureSolution) -> tuple[Array, Spending, Array, Array]:
-    """Equation 12 by elimination: the KKT system is diagonal but for one row per arm and one for the budget.
+    """Equation 12 by elimination: the KKT system is diagonal, except for one row per arm and one for the budget.
 
-    With M the Jacobian of the shares in net / temperature, spend(price) = budget gives
-    ⟨spend, M spend⟩ d price = ⟨M spend, d net⟩ + temperature (⟨shares, d spend⟩ − d budget), d net at fixed price.
-    The paper's matrix leaves the temperature out.
+    Let M be the Jacobian of the shares in net / temperature. Then spend(price) = budget gives
+    ⟨spend, M spend⟩ d price = ⟨M spend, d net⟩ + temperature (⟨shares, d spend⟩ − d budget), with d net at fixed price.
+    The matrix in the paper omits the temperature.
     """
     shares, net, spend, temperature, price = saved
     binds = (price > 0) & jnp.isfinite(price)
@@ -277,7 +279,7 @@ def _backward(rule: RowRule, saved: _Saved, cotangent: MixtureSolution) -> tuple
     spend_product = rule.jacobian_product(shares, centred)
     variance, pulled = plain_sums(total(spend_product * centred)[0], total(loss_product * centred)[0])
     pull = temperature * cotangent.budget_price - pulled
-    # Where no arm mixes, no small change of the price moves anything.
+    # If no arm mixes, a small change of the price changes nothing.
     push = jnp.where(binds & (variance > 0), pull / jnp.where(variance > 0, variance, 1), 0)
     to_rewards = (loss_product + push * spend_product) / temperature
     to_spend = push * shares - jnp.where(binds, price, 0) * to_rewards

@@ -1,7 +1,7 @@
-"""The paper's DEC-DFL reference: the same problem given to a general solver through cvxpylayers.
+"""The paper's DEC-DFL reference: the same problem solved by a general solver through cvxpylayers.
 
-Slow, and at low temperature its entropy gradients are now and then wrong (``docs/cvxpylayers-gradient.md``): here to
-compare with, not to learn with.
+Use it for comparison, not for training. It is slow, and at low temperature its entropy gradients are sometimes wrong
+(``docs/cvxpylayers-gradient.md``).
 """
 
 from functools import lru_cache
@@ -22,7 +22,7 @@ class MissingReferenceError(ArmwiseError, ImportError):
 
 
 class CvxpyMixture(Mixture):
-    """Equation 9 through cvxpylayers, outside `jit` only; needs the extra `reference`.
+    """Equation 9 solved by cvxpylayers; works only outside `jit` and needs the extra `reference`.
 
     The regularisers are those of `EntropyMixture` and `QuadraticMixture`: temperature · H(Z), and
     −temperature / 2 · ‖Z‖². cvxpylayers differentiates with diffcp. There is no gradient for the temperature.
@@ -31,9 +31,9 @@ class CvxpyMixture(Mixture):
         regulariser: "entropy" or "l2".
         temperature: weight of the regulariser, above 0.
         solver: "Clarabel" (accurate) or "SCS" (cvxpylayers' older default).
-        tolerance: what the solver is asked for.
-        derivative: how diffcp solves for the gradient: "lsqr", as it does unless told otherwise, to 1e-3 or so; "dense"
-            by factorisation, to 1e-6 or better with SCS, in time cubic in the problem's size.
+        tolerance: the tolerance that the solver must reach.
+        derivative: how diffcp solves for the gradient: "lsqr", its default, is accurate to about 1e-3; "dense" uses a
+            factorisation and is accurate to 1e-6 or better with SCS, in time cubic in the problem's size.
     """
 
     regulariser: str = eqx.field(static=True)
@@ -62,7 +62,7 @@ class CvxpyMixture(Mixture):
         layer = _layer(self.regulariser, self.temperature, reward_returns.shape)
         options = _solver_options(self.solver, self.tolerance)
         if any(isinstance(value, jax.core.Tracer) for value in inputs):
-            options["mode"] = self.derivative  # without a derivative to take, diffcp does not know the option
+            options["mode"] = self.derivative  # diffcp accepts the option only when it takes a derivative
         mixture, price = _run(layer, inputs, options)
         used = jax.lax.stop_gradient(jnp.sum(mixture * budget_returns))
         return MixtureSolution(
@@ -76,7 +76,7 @@ class CvxpyMixture(Mixture):
 
 
 def _run(layer: Any, inputs: Any, options: dict[str, Any]) -> Any:
-    import diffcp  # optional: present, since the layer is
+    import diffcp  # optional, but installed here because the layer exists
 
     try:
         return layer(*inputs, solver_args=options)

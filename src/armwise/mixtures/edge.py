@@ -1,13 +1,13 @@
-"""Where a budget is just enough: one answer for all mixtures, the same inside `jit` and out, in JAX and natively.
+"""Rules for a budget that is just enough: the same for all mixtures, inside and outside `jit`, in JAX and in C++.
 
-Spends and budgets are rounded before they come here. What they differ by within a few rounding errors is no difference:
+Spends and budgets are already rounded when they arrive here. So differences of a few rounding errors count as 0:
 
-- policies of one arm that spend the same up to rounding spend the same, so that no budget chooses between them;
-- a budget that equals what all cheapest policies spend together up to rounding just pays for them.
+- if two policies of one arm spend the same up to rounding, they spend the same, and no budget chooses between them;
+- if a budget equals the spend of all the cheapest policies up to rounding, it just pays for them.
 
-A budget that just pays for the cheapest policies leaves nothing else, but for arms whose policies all spend the same.
-A budget below that has no solution: outside `jit` it is an error, inside `converged` is false, `gap` is infinite, and
-the mixture is of the cheapest policies alone, as at a price without limit.
+A budget that just pays for the cheapest policies allows no other policy, except for arms whose policies all spend the
+same. A smaller budget has no solution. Outside `jit` this is an error. Inside `jit`, `converged` is false, `gap` is
+infinite, and the mixture contains only the cheapest policies, as at an infinite price.
 """
 
 import jax.numpy as jnp
@@ -17,15 +17,16 @@ from jaxtyping import Array, Float
 from armwise.mixtures.policy_sums import largest
 from armwise.mixtures.rounding import accurate_sum, epsilon
 
-MARGIN = 4.0  # machine epsilons: a budget and a spend are each rounded when typed, added up and divided by 1 − γ
+MARGIN = 4.0  # machine epsilons: a budget and a spend are rounded when typed, when added up, and when divided by 1 − γ
 
 
 def above_cheapest(
     budget_returns: Float[Array, "policies arms"],
 ) -> tuple[Float[Array, "policies arms"], Float[Array, " arms"]]:
-    """What each policy spends more than its arm's cheapest, 0 where that may be rounding; and what the cheapest spends.
+    """Each policy's spend above its arm's cheapest policy, and the spend of the cheapest.
 
-    Nothing flows back through the cheapest policies, nor through what is taken for rounding.
+    A difference that may be rounding becomes 0. Gradients pass neither through the cheapest policy nor through this
+    rounding: the derivative of each spend with respect to its own budget return is always 1.
     """
     known = lax.stop_gradient(budget_returns)
     cheapest = -largest(-known)
@@ -37,7 +38,7 @@ def above_cheapest(
 def left_over(
     discounted_budget: Float[Array, ""], cheapest: Float[Array, " arms"]
 ) -> tuple[Float[Array, ""], Float[Array, ""], Float[Array, ""]]:
-    """What the cheapest policies leave of the budget, what they spend together, and what rounding left of that."""
+    """The budget left by the cheapest policies, their total spend, and the rounding error of that total."""
     least, least_rest = accurate_sum(cheapest)
     left = (discounted_budget - least) - least_rest
     known = lax.stop_gradient(left)

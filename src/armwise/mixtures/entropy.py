@@ -14,15 +14,16 @@ from armwise.mixtures.smooth import SmoothMixture
 
 
 def softmax(scaled: Float[Array, "policies arms"]) -> Float[Array, "policies arms"]:
-    """Shares in proportion to the exponential; each arm's largest input must be 0."""
+    """Shares in proportion to the exponential of the input; each arm's largest input must be 0."""
     weights = jnp.exp(scaled)
     return weights / total(weights)
 
 
 def _jacobian_product(shares: Float[Array, "policies arms"], direction: Float[Array, "policies arms"]) -> Array:
-    """Shares times the direction's deviation from its mean, measured from each arm's main policy.
+    """Shares times the direction's deviation from its mean.
 
-    The origin does not matter, but where one share is nearly 1, measured from there nothing cancels.
+    The direction is measured from each arm's main policy. The origin does not change the result, but this one avoids
+    cancellation when one share is nearly 1.
     """
     main = shares == largest(shares)
     origin = total(jnp.where(main, direction, 0)) / total(main.astype(shares.dtype))
@@ -36,10 +37,10 @@ def _spends(
     price: Float[Array, ""],
     temperature: Float[Array, ""],
 ) -> tuple[Float[Array, " arms"], Float[Array, " arms"]]:
-    """Each arm's mean spend at a price, and its variance; measured from the mean, nothing cancels.
+    """The mean and the variance of each arm's spend at a price; deviations from the mean avoid cancellation.
 
-    Few policies are written out one by one. A CPU does not mind, and on an accelerator it is then one kernel instead
-    of four: 27 µs instead of 121 for 3,000,000 arms on an H200.
+    Few policies are written out one by one. This makes no difference on a CPU. On an accelerator it gives one kernel
+    instead of four: 27 µs instead of 121 for 3,000,000 arms on an H200.
     """
     net = rewards - price * spend
     if len(spend) > MANY_POLICIES:
@@ -60,8 +61,8 @@ ENTROPY = RowRule(
     choose=softmax,
     jacobian_product=_jacobian_product,
     spends=_spends,
-    # On a logarithmic scale, because spend falls exponentially in the price: a budget of 1e-6 of the spend is 14
-    # plain Newton steps away, and two of these.
+    # On a logarithmic scale, because spend falls exponentially in the price: a budget of 1e-6 of the spend takes 14
+    # plain Newton steps, but two of these.
     residual=lambda excess, budget: jnp.where(excess == 0, 0, jnp.log1p(excess / budget)),
     residual_slope=lambda excess, budget: 1 / (excess + budget),
     # An arm's third central moment is at most its widest spend times its variance, so a Newton step of x
@@ -77,13 +78,13 @@ class EntropyMixture(SmoothMixture):
     """Maximise ⟨mixture, rewards⟩ + temperature · H(mixture) under the budget, H(Z) = −Σ Z log Z.
 
     Given the price of budget, each row is softmax((reward_returns − price · budget_returns) / temperature). Algorithm 2
-    prints the softmax without the temperature; the dual objective divides by it, and so does this.
+    prints the softmax without the temperature. We divide by it, as the dual objective does.
 
     Attributes:
         temperature: weight of the entropy, above 0; may be traced, so that `vmap` can run over temperatures.
 
     Example:
-        Two patients, visit or not; the second gains more from a visit, and there is budget for one.
+        There are two patients and a budget for one visit. The second patient gains more from a visit.
 
         >>> from armwise.mixtures import EntropyMixture
         >>> solution = EntropyMixture(temperature=0.1)([[0.0, 1.0], [0.0, 2.0]], [[0.0, 1.0], [0.0, 1.0]], 1.0)

@@ -1,8 +1,8 @@
-"""The linear mixture: Equation 9 without a regulariser, exactly, as a fractional multiple-choice knapsack.
+"""The linear mixture: Equation 9 without a regulariser, solved exactly as a fractional multiple-choice knapsack.
 
-Only the upper concave envelope of an arm's (spend, reward) points can be used. Walking along it, an arm buys ever less
-reward per unit of budget; so all arms' steps, sorted by that efficiency, are bought until the budget is spent, the
-last one in part (Sinha and Zoltners 1979). At most one arm ends up between two policies.
+A solution uses only the upper concave envelope of an arm's (spend, reward) points. Each step along the envelope buys
+less reward per unit of budget than the step before. So we sort the steps of all arms by this efficiency and buy them
+until the budget is spent, the last one in part (Sinha and Zoltners 1979). At most one arm ends up between two policies.
 """
 
 from typing import NamedTuple
@@ -19,7 +19,7 @@ from armwise.mixtures.solution import Mixture, MixtureSolution, Values
 
 
 class _Envelope(NamedTuple):
-    """Each arm's way up: the policies it passes, and the steps between them (of no cost once it has arrived)."""
+    """Each arm's policies along its envelope, and the steps between them (at cost 0 after the last policy)."""
 
     policies: Int[Array, "arms policies"]
     costs: Float[Array, "arms steps"]
@@ -27,7 +27,7 @@ class _Envelope(NamedTuple):
 
 
 class _Walk(NamedTuple):
-    """Where the arms are on their way up, and what they have passed, steps first."""
+    """The arms' positions on their envelopes, and what they have passed; steps are the first axis."""
 
     step: Int[Array, ""]
     here: Int[Array, " arms"]
@@ -38,11 +38,11 @@ class _Walk(NamedTuple):
 class LinearMixture(Mixture):
     """Maximise ⟨mixture, rewards⟩ under the budget: the exact linear programme, for evaluation.
 
-    The mixture is constant almost everywhere, so its gradient is zero; it is stopped explicitly. Learn with a smooth
-    mixture. `num_steps` is 0 (nothing is searched for), and `gap` is computed from the dual independently.
+    The mixture is constant almost everywhere, so its gradient is zero; the code stops gradients explicitly. Train with
+    a smooth mixture. `num_steps` is 0, because there is no search. `gap` is computed independently, from the dual.
 
     Example:
-        Budget for one and a half visits: the more efficient one, and half of the other.
+        The budget covers one and a half visits: the more efficient visit, and half of the other.
 
         >>> from armwise.mixtures import LinearMixture
         >>> solution = LinearMixture()([[0.0, 1.0], [0.0, 2.0]], [[0.0, 1.0], [0.0, 1.0]], 1.5)
@@ -95,10 +95,9 @@ def _solve(
 def _envelope(reward_returns: Float[Array, "arms policies"], spend: Float[Array, "arms policies"]) -> _Envelope:
     """The upper concave envelope of every arm, by always taking the most efficient step (gift wrapping).
 
-    It starts at the best of the arm's cheapest policies, which spend 0.
-
-    It stops once all arms have arrived. They could pass all their policies, but an arm of S states seldom passes more
-    than a few over S + 1 of its 2^S (``rmab/index_policies.py`` says why).
+    The walk starts at the best of the arm's cheapest policies, which spend 0. It stops once all arms have reached the
+    end of their envelopes. An arm of S states could pass all 2^S policies, but rarely passes many more than S + 1
+    (``rmab/index_policies.py`` says why).
     """
     start = jnp.argmax(jnp.where(spend <= 0, reward_returns, -jnp.inf), axis=1)
     num_arms, num_steps = spend.shape[0], spend.shape[1] - 1
@@ -134,12 +133,12 @@ def _next_policy(
     here: Int[Array, " arms"],
     last_efficiency: Float[Array, " arms"],
 ) -> tuple[Int[Array, " arms"], Float[Array, " arms"], Float[Array, " arms"]]:
-    """Each arm's most efficient step: where it leads, what it costs, and its reward for each unit of budget."""
+    """Each arm's most efficient step: the policy it leads to, its cost, and its reward per unit of budget."""
     gain, cost = (values - jnp.take_along_axis(values, here[:, None], axis=1) for values in (reward_returns, spend))
     useful = (gain > 0) & (cost > 0)
     efficiency = jnp.where(useful, gain / jnp.where(useful, cost, 1), 0)
     best = jnp.max(efficiency, axis=1)
-    # Of equally efficient steps the longest, so that none of an arm's steps is as efficient as an earlier one.
+    # Take the longest of equally efficient steps, so that each step is less efficient than the one before.
     following = jnp.argmax(jnp.where(efficiency >= best[:, None], cost, -jnp.inf), axis=1)
     following = jnp.where(best > 0, following, here)
     length = jnp.where(best > 0, jnp.take_along_axis(cost, following[:, None], axis=1)[:, 0], 0)
@@ -148,12 +147,12 @@ def _next_policy(
 
 
 def _buy(envelope: _Envelope, left: Float[Array, ""]) -> tuple[Float[Array, "arms steps"], Float[Array, ""]]:
-    """How much of each step is bought, and the efficiency of the last one: the price of budget."""
+    """The bought part of each step, and the efficiency of the last bought step, which is the price of budget."""
     shape = envelope.costs.shape
     efficiencies = envelope.efficiencies.ravel()
     if efficiencies.size == 0:
         return jnp.zeros(shape, left.dtype), jnp.zeros_like(left)
-    # Stable, so that an arm's own steps stay in order.
+    # A stable sort keeps an arm's own steps in order.
     order = jnp.argsort(-efficiencies, stable=True)
     costs = envelope.costs.ravel()[order]
     affordable = accurate_cumulative_sum(costs) <= left
@@ -168,7 +167,7 @@ def _buy(envelope: _Envelope, left: Float[Array, ""]) -> tuple[Float[Array, "arm
 
 
 def _mix(envelope: _Envelope, bought: Float[Array, "arms steps"]) -> Float[Array, "arms policies"]:
-    """An arm stays at a policy with the share that came so far less the share that went on."""
+    """The mixture: a policy's share is the part of the step to it minus the part of the step onward."""
     arms = jnp.arange(len(bought))
     ones, zeros = jnp.ones((len(bought), 1), bought.dtype), jnp.zeros((len(bought), 1), bought.dtype)
     stay = jnp.concatenate([ones, bought], axis=1) - jnp.concatenate([bought, zeros], axis=1)

@@ -1,9 +1,9 @@
 """Sums and maxima over an arm's policies, for arrays laid out `[policies, arms]`.
 
-XLA's own reduction over either axis takes one element at a time on a CPU. Folding halves onto each other is the same
-sum as vector instructions: the spend of a softmax over 1,000,000 × 4 takes 2.5 ms instead of 16 (float32, 2 cores).
-With many policies, though, XLA folds anew for every policy that the result is then compared with, which on a small
-cohort costs more than the vector instructions gain: 100 × 32 takes 4.8 µs by reductions and 7.7 µs by folds.
+On a CPU, XLA's own reduction over either axis takes one element at a time. Folding one half onto the other computes the
+same sum with vector instructions: the spend of a softmax over 1,000,000 × 4 takes 2.5 ms instead of 16 (float32, 2
+cores). With many policies, however, XLA repeats the folds for every policy that uses the result. On a small cohort this
+costs more than the vector instructions gain: 100 × 32 takes 4.8 µs by reductions and 7.7 µs by folds.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 
 MANY_POLICIES = 8
-_FEW_ARMS = 4096  # beyond, a reduction walks down rows that are out of the cache by the next arm
+_FEW_ARMS = 4096  # with more arms, a row leaves the cache before the reduction reaches the next arm
 
 
 def total(values: Float[Array, "policies arms"]) -> Float[Array, "1 arms"]:
@@ -39,5 +39,5 @@ def _fold(combine: Callable[[Array, Array], Array], values: Array) -> Array:
 
 
 def in_temperatures(net: Float[Array, "policies arms"], temperature: Float[Array, ""]) -> Float[Array, "policies arms"]:
-    """Net returns less each arm's largest, in units of temperature."""
+    """Net returns minus the largest of each arm, in units of temperature."""
     return (net - largest(net)) / temperature

@@ -1,12 +1,12 @@
-"""The search for the one number that ties the arms together: the price of budget (the paper's Algorithm 2).
+"""The search for the price of budget, the one number that links all arms (the paper's Algorithm 2).
 
 Spend falls as the price rises (the appendix's proposition on softmax monotonicity), so the price is the root of a
-decreasing function of one scalar. Newton's method alone diverges on it, because at low temperature the spend is a
-staircase; bisection alone takes 30 to 60 steps. Newton inside a bracket takes about eight at moderate temperature, and
-up to 45 at 0.001 with returns of 1,000; half of that from a good starting price. The paper's bracket
-±R_max/(1 − γ) can miss the root; this one grows until it holds it.
+decreasing function of one scalar. Newton's method alone diverges, because at low temperature the spend is a staircase.
+Bisection alone takes 30 to 60 steps. Newton inside a bracket takes about eight steps at moderate temperature, and up to
+45 at temperature 0.001 with returns of 1,000. A good starting price halves these numbers. The paper's bracket
+±R_max/(1 − γ) can miss the root; this bracket grows until it contains the root.
 
-Written by hand: Optimistix has Newton without a bracket and bisection within a given one, and this needs both.
+It is written by hand, because Optimistix has Newton without a bracket and bisection within a given one, not both.
 """
 
 from collections.abc import Callable
@@ -23,18 +23,18 @@ MAX_STEPS = 100
 _GROWTH = 8.0
 _EDGE = 0.05
 
-# How far the spend exceeds the budget at a price, on any increasing scale, and how fast that falls with the price.
+# Takes a price; returns how far spend exceeds budget, on any increasing scale, and how fast that falls with the price.
 Residual = Callable[[Float[Array, ""]], tuple[Float[Array, ""], Float[Array, ""]]]
 
 
 class Scale(NamedTuple):
-    """What the search must know about its problem.
+    """The scale of a problem, which the search needs.
 
     Attributes:
-        floor: the lowest price; a spend within the budget there ends the search.
+        floor: the lowest price; if the spend there is within the budget, the search ends.
         unit: a price of the right order of magnitude.
-        tolerance: a Newton step this short is the last.
-        noise: steps this short that no longer shrink are rounding errors.
+        tolerance: a Newton step this short is the last one.
+        noise: steps this short are rounding errors if they no longer shrink.
     """
 
     floor: Float[Array, ""]
@@ -44,7 +44,7 @@ class Scale(NamedTuple):
 
 
 class Bracket(NamedTuple):
-    """Two prices with the root between them, and the residuals there; infinite until tried."""
+    """Two prices with the root between them, and their residuals; infinite until evaluated."""
 
     lower: Float[Array, ""]
     upper: Float[Array, ""]
@@ -53,7 +53,7 @@ class Bracket(NamedTuple):
 
 
 class Search(NamedTuple):
-    """Where the search stands: the next price to try, or once converged the answer."""
+    """The state of the search: the next price to try, or the answer once converged."""
 
     price: Float[Array, ""]
     bracket: Bracket
@@ -65,13 +65,13 @@ class Search(NamedTuple):
 
 
 def find_price(residual: Residual, start: Float[Array, ""], scale: Scale, needed: Bool[Array, ""]) -> Search:
-    """The price at which `residual` vanishes, or the floor where it is negative there.
+    """The price at which `residual` is 0, or the floor if `residual` is negative there.
 
     Args:
-        residual: decreasing in the price.
-        start: where to begin: the floor, or the price of a similar problem.
+        residual: a decreasing function of the price.
+        start: the first price to try: the floor, or the price of a similar problem.
         scale: the scale of the problem.
-        needed: false to take no step at all.
+        needed: if false, take no step.
     """
     infinity = jnp.full_like(start, jnp.inf)
     search = Search(
@@ -97,9 +97,9 @@ def _is_on(packed: Float[Array, " fields"]) -> Bool[Array, ""]:
 
 
 def _pack(search: Search) -> Float[Array, " fields"]:
-    """The search as one vector, because XLA writes each array that a loop carries by a call of its own.
+    """The search as one vector, because XLA uses a separate call to write each array that a loop carries.
 
-    Selected by place and not stacked, so that all of it is one call.
+    The fields are selected by position, not stacked, so that all of this is one call.
     """
     fields = [field.astype(search.price.dtype) for field in jax.tree.leaves(search)]
     place = jnp.arange(len(fields))
@@ -123,7 +123,7 @@ def _step(search: Search, value: Array, slope: Array, scale: Scale) -> Search:
     settled = (value == 0) | ((value <= 0) & (price <= scale.floor))
     arrived = _has_arrived(move, search, scale)
     collapsed = bracket.upper - bracket.lower <= 2 * epsilon(price) * jnp.abs(bracket.upper)
-    # The upper end is the one that keeps to the budget.
+    # Only the upper end keeps to the budget.
     answer = jnp.where(arrived, jnp.clip(newton, bracket.lower, bracket.upper), bracket.upper)
     answer = jnp.where(settled, price, answer)
     converged = (settled | arrived | collapsed) & jnp.isfinite(answer)
@@ -136,7 +136,7 @@ def _step(search: Search, value: Array, slope: Array, scale: Scale) -> Search:
         price=jnp.where(converged, answer, following),
         bracket=bracket,
         reach=jnp.where(jnp.abs(following - price) >= search.reach / 2, _GROWTH, 1) * search.reach,
-        # Only a Newton step has to prove itself.
+        # Only a Newton step must halve the residual to be trusted again.
         last_size=jnp.where(trusted | open_ended, jnp.abs(value), jnp.inf),
         last_move=move,
         num_steps=search.num_steps + 1,
@@ -160,7 +160,7 @@ def _has_arrived(move: Array, search: Search, scale: Scale) -> Bool[Array, ""]:
 
 
 def _outside(newton: Array, search: Search, bracket: Bracket) -> Float[Array, ""]:
-    """Where to go while one end is open: by Newton's step, but no farther than the reach, which grows."""
+    """The next price while one end is open: Newton's step, but at most the reach, which grows."""
     upward = jnp.isinf(bracket.upper)
     farthest = jnp.where(upward, search.price + search.reach, search.price - search.reach)
     ahead = jnp.where(upward, newton > search.price, newton < search.price)
@@ -169,9 +169,10 @@ def _outside(newton: Array, search: Search, bracket: Bracket) -> Float[Array, ""
 
 
 def _inside(search: Search, bracket: Bracket) -> Float[Array, ""]:
-    """The secant through the bracket's ends, kept off them; its middle whenever the bracket did not halve.
+    """The next price inside the bracket: by the secant, or the middle if the bracket did not halve.
 
-    On a staircase the secant follows the coarse shape, to which the local slope is blind.
+    The price stays away from the ends. On a staircase the secant follows the coarse shape, which the local slope does
+    not show.
     """
     width = bracket.upper - bracket.lower
     share = bracket.lower_value / (bracket.lower_value - bracket.upper_value)

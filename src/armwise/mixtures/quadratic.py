@@ -14,8 +14,8 @@ from armwise.mixtures.smooth import SmoothMixture
 def project_to_simplex(scaled: Float[Array, "policies arms"]) -> Float[Array, "policies arms"]:
     """The nearest point of each arm's simplex; each arm's largest input must be 0.
 
-    The threshold solves Σ max(scaled − threshold, 0) = 1, convex and piecewise linear, so Newton's method climbs to it
-    from below and stops, exact, once the support stops shrinking (Michelot 1986): no sort.
+    The threshold solves Σ max(scaled − threshold, 0) = 1. This sum is convex and piecewise linear, so Newton's method
+    climbs to the threshold from below and is exact once the support stops shrinking (Michelot 1986). No sort is needed.
     """
 
     def climb(state: tuple[Array, Array]) -> tuple[Array, Bool[Array, ""]]:
@@ -54,7 +54,7 @@ QUADRATIC = RowRule(
     spends=_spends,
     residual=lambda excess, _: excess,
     residual_slope=lambda excess, _: jnp.ones_like(excess),
-    # Newton is exact on a straight piece, so the last step is one that finds itself there already.
+    # Newton is exact on a linear piece, so the last step only confirms that the price is already there.
     last_step=lambda epsilon: 64 * epsilon,
     coarse_step=lambda epsilon: 64 * epsilon,
     most_regular=lambda _: 0.5,
@@ -65,10 +65,10 @@ QUADRATIC = RowRule(
 class QuadraticMixture(SmoothMixture):
     """Maximise ⟨mixture, rewards⟩ − temperature / 2 · ‖mixture‖² under the budget.
 
-    The paper writes the regulariser as ‖Z‖₂; squared, halved and negative it is strictly concave, and `CvxpyMixture`
-    uses the same. Given the price of budget, each row is the projection of
-    (reward_returns − price · budget_returns) / temperature onto the simplex, so poor policies get no share at all.
-    Where the support changes, the gradient jumps; there it is the one of the support as it stands.
+    The paper writes the regulariser as ‖Z‖₂. We use −‖Z‖² / 2, which is strictly concave; `CvxpyMixture` uses the same.
+    Given the price of budget, each row is the projection of (reward_returns − price · budget_returns) / temperature
+    onto the simplex, so poor policies get no share at all. The gradient jumps where the support changes. At such a
+    point we use the gradient for the current support.
 
     Attributes:
         temperature: weight of the regulariser, above 0; may be traced, so that `vmap` can run over temperatures.

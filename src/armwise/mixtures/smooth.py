@@ -1,6 +1,6 @@
-"""What the smooth mixtures share: a temperature, and one search for the price (`budgeted.py`).
+"""The base class of the smooth mixtures: a temperature, and one search for the price (`budgeted.py`).
 
-A smooth mixture is a rule by which an arm divides itself among its policies, and nothing else.
+A smooth mixture adds only a rule: how an arm divides itself among its policies.
 """
 
 import equinox as eqx
@@ -18,7 +18,7 @@ _measure = jax.jit(measure)
 
 
 class SmoothMixture(Mixture):
-    """A mixture with a regulariser, through which gradients flow; its rule says which."""
+    """A mixture with a regulariser, so that gradients flow through it; its rule says which regulariser."""
 
     rule: eqx.AbstractClassVar[RowRule]
     temperature: ArrayLike

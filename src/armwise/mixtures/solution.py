@@ -1,4 +1,4 @@
-"""What every decision layer takes and returns (the paper's Equation 9)."""
+"""The interface of every decision layer (the paper's Equation 9)."""
 
 import abc
 from collections.abc import Sequence
@@ -12,16 +12,16 @@ Values = ArrayLike | Sequence[Any]  # what `jnp.asarray` takes: arrays, numbers,
 
 
 class MixtureSolution(eqx.Module):
-    """A mixture over each arm's policies that keeps to the budget, and the evidence that it is the best one.
+    """A mixture over each arm's policies that keeps to the budget, with evidence that it is the best one.
 
     Gradients flow through `mixture` and `budget_price`; the other fields describe the solve and carry none.
 
     Attributes:
         mixture: share of each policy, the paper's Z, `[arms, policies]`; rows sum to one.
-        budget_price: what one more unit of budget is worth, the paper's λ; 0 when the budget does not bind.
-        converged: whether this is the solution. Inside `jit` the caller must look; outside, a failure raises. A budget
-            that equals what the cheapest policies spend up to rounding just pays for them (`edge.py`).
-        num_steps: how often the spend of a trial price was computed.
+        budget_price: the value of one more unit of budget, the paper's λ; 0 when the budget does not bind.
+        converged: whether this is the solution. Inside `jit` the caller must check it; outside, a failure raises. A
+            budget that equals the spend of the cheapest policies up to rounding just pays for them (`edge.py`).
+        num_steps: how many trial prices the search evaluated.
         budget_used: spend of the mixture; at most the discounted budget, up to the rounding of sums: 16 machine
             epsilons times the larger of the budget and the spend of the cheapest policies.
         gap: upper bound on how much the objective could still improve (dual minus primal value), up to rounding;
@@ -39,8 +39,8 @@ class MixtureSolution(eqx.Module):
 class Mixture(eqx.Module):
     """A decision layer: the best budget-constrained mixture over each arm's policies.
 
-    It maximises ⟨mixture, reward_returns⟩ + regulariser, each row of the mixture on the simplex and
-    ⟨mixture, budget_returns⟩ ≤ discounted_budget. Nothing in it is about bandits: rows can be customers and columns
+    It maximises ⟨mixture, reward_returns⟩ + regulariser, with each row of the mixture on the simplex and
+    ⟨mixture, budget_returns⟩ ≤ discounted_budget. It is not specific to bandits: rows can be customers and columns
     offers, with a value and a cost for each.
     """
 
@@ -59,7 +59,7 @@ class Mixture(eqx.Module):
             reward_returns: value of each arm's policies, J, `[arms, policies]`.
             budget_returns: spend of each arm's policies, J̄, `[arms, policies]`.
             discounted_budget: the most that may be spent, B / (1 − γ).
-            initial_price: where to start looking for the price, such as the last solution's; changes only the speed.
+            initial_price: the first price to try, such as the price of the last solution; it changes only the speed.
 
         Raises:
             InvalidInputError: a shape or a value is impossible (outside `jit` only).
@@ -67,12 +67,12 @@ class Mixture(eqx.Module):
         """
 
     def measure(self, budget_returns: Float[Array, "arms policies"], discounted_budget: Float[Array, ""]) -> Any:
-        """What this mixture can compute once for many rewards under one budget: nothing, unless it says otherwise."""
+        """The values that this mixture computes once for many rewards under one budget; by default None."""
         del budget_returns, discounted_budget
 
     def solve_measured(
         self, reward_returns: Values, budget_returns: Values, discounted_budget: Values, measured: Any
     ) -> MixtureSolution:
-        """The same as the call, with what `measure` returned for this budget."""
+        """Solve one problem like the call, with the result of `measure` for this budget."""
         del measured
         return self(reward_returns, budget_returns, discounted_budget)

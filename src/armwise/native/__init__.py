@@ -1,7 +1,7 @@
-"""What XLA is slow at on a CPU, in C++, compiled on this machine when a loss is prepared that can use it.
+"""A C++ version of the computation that XLA runs slowly on a CPU.
 
-Nothing depends on it: without a compiler, on another platform or with ``ARMWISE_NATIVE=0`` in the environment, the same
-is computed with JAX.
+This machine compiles it when a loss that can use it is prepared. It is optional: without a compiler, on another
+platform or with ``ARMWISE_NATIVE=0`` in the environment, JAX computes the same result.
 """
 
 from armwise.native.dec_dfl import COVERED, Inputs, compile_kernel, covers, is_compiled, loss_and_gradient

@@ -1,8 +1,8 @@
-"""Compiled libraries on disk: a folder of the user's own, each file under the checksum of its content.
+"""A cache of compiled libraries: a folder that only the user can write to, each file named by its checksum.
 
-A library in the cache is code that will run, so it is only used if nobody else can have written it (folder and file
-belong to the user, and no one else may write to them), and if its content is what was built: a file that was cut short
-ends the process when it is loaded. What is not sound is removed, and then built again.
+A library in the cache is code that will run. So it is used only if nobody else can have written it (folder and file
+belong to the user, and no one else may write to them), and if its content matches its checksum: loading a truncated
+file ends the process. A library that fails these checks is removed and then built again.
 """
 
 import hashlib
@@ -16,12 +16,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 BUILD_PREFIX = "armwise-build-"
-_LARGEST = 2**26  # bytes; a library of ours has some 50,000
-_ABANDONED = 3600  # seconds after which a build is known to have been killed
+_LARGEST = 2**26  # bytes; our libraries have about 50,000
+_ABANDONED = 3600  # seconds; an older build folder is from a build that was killed
 
 
 def cache_folder() -> Path | None:
-    """The user's cache; None where there is none, or someone else may write to it."""
+    """The user's cache folder; None if it cannot be made or someone else may write to it."""
     try:
         home = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
         folder = Path(home, "armwise")
@@ -32,7 +32,7 @@ def cache_folder() -> Path | None:
 
 
 def sound_libraries(folder: Path, stem: str) -> list[Path]:
-    """The libraries of a name that may be loaded; others of that name are removed."""
+    """The libraries of a name that are safe to load; removes the others of that name."""
     found = sorted(folder.glob(f"{stem}-*.so"))
     sound = [path for path in found if _is_sound(path)]
     for path in set(found) - set(sound):
@@ -41,7 +41,7 @@ def sound_libraries(folder: Path, stem: str) -> list[Path]:
 
 
 def keep(library: Path, folder: Path, stem: str) -> None:
-    """Move a library into the cache, whole or not at all, under the checksum of its content."""
+    """Move a library into the cache in one step, named by the checksum of its content."""
     library.chmod(0o700)
     with library.open("rb") as stream:
         os.fsync(stream.fileno())
@@ -51,7 +51,7 @@ def keep(library: Path, folder: Path, stem: str) -> None:
 
 @contextmanager
 def build_folder(folder: Path | None) -> Iterator[Path]:
-    """A temporary folder, in the cache if it can be written to; clears what builds that were killed have left."""
+    """A temporary folder, in the cache if that is writable; also removes the folders of killed builds."""
     usable = folder if folder is not None and os.access(folder, os.W_OK | os.X_OK) else None
     parent = usable or Path(tempfile.gettempdir())
     for left in parent.glob(f"{BUILD_PREFIX}*"):
@@ -64,7 +64,7 @@ def build_folder(folder: Path | None) -> Iterator[Path]:
 def _is_sound(path: Path) -> bool:
     try:
         status = path.lstat()
-        # A pipe would be waited for, and a link leads to what someone else may write.
+        # Reading a pipe could wait for ever, and a link may lead to a file that someone else can write.
         if not (_is_ours(path) and stat.S_ISREG(status.st_mode) and status.st_size <= _LARGEST):
             return False
         return path.stem.endswith("-" + hashlib.sha256(path.read_bytes()).hexdigest())
@@ -73,7 +73,7 @@ def _is_sound(path: Path) -> bool:
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether no other user can have put it there."""
+    """Whether the path belongs to this user and no other user can have written it."""
     status = path.lstat()
     others_may_write = status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
     return status.st_uid == os.getuid() and not others_may_write and not stat.S_ISLNK(status.st_mode)
@@ -90,5 +90,5 @@ def _remove(path: Path) -> None:
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
         return
-    with suppress(OSError):  # another process was faster, or the folder is read-only: it is not loaded in any case
+    with suppress(OSError):  # another process removed it, or the folder is read-only; in both cases it is not loaded
         path.unlink()

@@ -1,19 +1,19 @@
-/* Fast DEC-DFL of one cohort after the other: the loss and its gradient in one call (Algorithms 1 to 3, Equation 12).
+/* The loss of Fast DEC-DFL and its gradient in one call, cohort by cohort (Algorithms 1 to 3, Equation 12).
 
-   It computes what `DecDFL(EntropyMixture(...))` does with JAX, in the same steps:
+   It computes the same as `DecDFL(EntropyMixture(...))` with JAX, in the same steps:
 
      1. the return of every policy of every arm under the predicted transitions  (rmab/policy_tree.py)
      2. the price at which the mixture keeps to the budget                       (mixtures/price.py)
      3. the mixture's shares at that price, and the loss                         (mixtures/budgeted.py)
      4. the gradient, back through the shares, the price and the returns.
 
-   XLA makes some sixty kernels of this, and on a hundred arms starting them takes longer than running them. Here it is
-   one. Arms are computed side by side, in the lanes of a vector, in the precision that comes in; but sums over arms,
-   and what is left of a return once the budget is paid for, are computed in double precision, so that neither a million
-   arms nor a low temperature need the care that float32 does (mixtures/rounding.py).
+   XLA makes about sixty kernels of this, and on a hundred arms starting them takes longer than running them. This is
+   one kernel. It computes several arms at the same time, in the lanes of a vector, in the precision of the input. Sums
+   over arms, and net returns (after the price of budget), use double precision. So a million arms or a low temperature
+   need no special care for rounding, unlike in float32 (mixtures/rounding.py).
 
-   Compiled once for each NUMBER (float or double), STATES and POLICIES. POLICIES is 2^STATES, all policies in counting
-   order, or STATES + 1, the threshold policies; there are two actions. */
+   It is compiled once for each NUMBER (float or double), STATES and POLICIES. POLICIES is 2^STATES, all policies in
+   counting order, or STATES + 1, the threshold policies. There are two actions. */
 
 #include <math.h>
 #include <stdint.h>
@@ -35,8 +35,8 @@ enum { ACTIONS = 2, ARMS = REGISTER / sizeof(Number), LANES = REGISTER / sizeof(
 constexpr bool is_float = sizeof(Number) < sizeof(double);
 constexpr double EPSILON = is_float ? 0x1p-23 : 0x1p-52;
 
-/* One number for each arm: a block of ARMS arms as it comes in, and the same in double precision, in PARTS parts. The
-   operators of C work on them lane by lane; a comparison gives a mask. */
+/* One number for each arm: a block of ARMS arms in the precision of the input, or in double precision, in PARTS parts.
+   The operators of C work on them lane by lane; a comparison gives a mask. */
 typedef Number Block __attribute__((vector_size(REGISTER)));
 typedef double Lanes __attribute__((vector_size(REGISTER)));
 typedef Number Part __attribute__((vector_size(LANES * sizeof(Number))));
@@ -54,7 +54,7 @@ static inline Vector larger(Vector left, Vector right) {
   return left > right ? left : right;
 }
 
-/* A sum over arms, which grows by a block at a time. */
+/* A sum over arms, to which blocks are added one by one. */
 struct Sum {
   Lanes lanes = {};
 
@@ -68,8 +68,8 @@ struct Sum {
   }
 };
 
-/* How to take floating-point numbers apart: −ln of the smallest e^x, ln 2 as a short number and the rest, bits of the
-   fraction, terms of the series that are enough. */
+/* Constants of a floating-point format: −ln of the smallest e^x, ln 2 as a short number and the rest, the number of
+   bits in the fraction, and how many terms of the series are enough. */
 template <class Vector>
 struct Format;
 template <>
@@ -85,10 +85,10 @@ struct Format<float __attribute__((vector_size(REGISTER)))> {
   static constexpr int fraction = 23, terms = 6;
 };
 
-/* e^x for x ≤ 0, within a few units in the last place; what is smaller than e^-depth counts as that.
+/* e^x for x ≤ 0, within a few units in the last place; the result is at least e^-depth.
 
    x = n ln 2 + rest, |rest| ≤ ln 2 / 2. Adding 1.5 · 2^fraction rounds to the integer n and leaves it in the lowest
-   bits, whence it is shifted to the exponent. */
+   bits; a shift moves it from there to the exponent. */
 template <class Vector>
 static inline Vector exponential(Vector x) {
   typedef Format<Vector> F;
@@ -109,13 +109,13 @@ static inline Vector exponential(Vector x) {
 struct Cohort {
   int64_t arms;
   const Number *transitions;        /* [states, actions, states, arms], predicted */
-  const Number *true_reward_returns;       /* [policies, arms]: what each policy is really worth */
-  const Number *true_spend;         /* [policies, arms]: what it really spends, less the arm's cheapest */
+  const Number *true_reward_returns;       /* [policies, arms]: each policy's reward return under true transitions */
+  const Number *true_spend;         /* [policies, arms]: its true spend, minus that of the arm's cheapest */
   const Number *rewards, *initial;  /* [states, arms], or [states] */
-  bool by_arm;                      /* which of the two */
+  bool by_arm;                      /* whether these have an axis for the arms */
   double discount, temperature;
-  double left, widest;              /* of the budget: see Spending in mixtures/budgeted.py */
-  Number *loss, *gradient;          /* what goes out: a number, and [states, actions, states, arms] */
+  double left, widest;              /* the budget: see Spending in mixtures/budgeted.py */
+  Number *loss, *gradient;          /* the outputs: a number, and [states, actions, states, arms] */
 
   /* Predicted returns, later the shares of the mixture; true spend. Lanes without an arm spend nothing. */
   Block *worth, *spend;             /* [blocks, policies] */
@@ -143,17 +143,17 @@ static inline void store(const Block &values, Number *row, const Cohort &cohort,
 
 /* ---- 1. returns: elimination along the tree of policies, depth first ---- */
 
-/* What is left of a block's arms once some states are eliminated: a row for each action in each state that is left, and
-   a last one for the first state's distribution; a column for each state that is left, and a last one for the reward
-   that accrues. */
+/* A block's arms after some states are eliminated. There is a row for each action in each remaining state, and a last
+   row for the distribution of the first state. There is a column for each remaining state, and a last column for the
+   reward that accrues. */
 template <int states>
 struct Table {
   static constexpr int rows = states * ACTIONS + 1, columns = states + 1;
   Block entry[rows][columns];
 };
 
-/* One step down the tree, by an action in the first state that is left. The action's row, repeated until the state is
-   left, is made `visits` times and leads `onward`. */
+/* One step down the tree, by an action in the first remaining state. The action's row is repeated until the arm leaves
+   the state: `visits` times in expectation. It then leads `onward`. */
 template <int states>
 struct Step {
   Block visits, onward[states];
@@ -171,12 +171,12 @@ struct Step {
   }
 };
 
-/* Threshold policies act in the first states and not in the others. */
+/* Threshold policies act in the first states and in no others. */
 static inline bool is_policy(int last_action, int action) {
   return POLICIES == 1 << STATES || last_action == 1 || action == 0;
 }
 
-/* The returns of the policies below a node, in order; gives back where the next policy's goes. */
+/* Writes the returns of the policies below a node, in order; returns the position for the next policy. */
 template <int states>
 static Block *returns_below(const Table<states> &table, int last_action, Block *returns) {
   if constexpr (states == 0) {
@@ -188,7 +188,7 @@ static Block *returns_below(const Table<states> &table, int last_action, Block *
   return returns;
 }
 
-/* The same backwards: from the weights of the returns below a node, those of its table. */
+/* The backward pass: from the weights of the returns below a node, computes the weights of its table. */
 template <int states>
 static const Block *weights_below(const Table<states> &table, int last_action, const Block *weights,
                                   Table<states> *to_table) {
@@ -240,7 +240,8 @@ static void fill_root(const Cohort &cohort, int64_t block, Table<STATES> *table)
   table->entry[STATES * ACTIONS][STATES] = Block{};
 }
 
-/* Returns and spend of all arms; gives back what an average arm would pay for its dearest policy, as a unit of price. */
+/* Fills in the returns and spend of all arms. Returns a unit of price: what an average arm would pay for its most
+   expensive policy. */
 static double fill_worth(Cohort &cohort) {
   Sum gain, cost;
   for (int64_t block = 0; block < cohort.blocks(); block++) {
@@ -271,8 +272,8 @@ static inline void take_best_away(Vector *net) {
   for (int policy = 0; policy < POLICIES; policy++) net[policy] -= best;
 }
 
-/* What is left of a block's returns at a price, less each arm's best, in temperatures: coarsely in the precision that
-   comes in, exactly in double precision. */
+/* The net returns of a block at a price, minus each arm's best, in temperatures: coarsely in the precision of the
+   input, or exactly in double precision. */
 static inline void net_coarsely(const Cohort &cohort, const Block *worth, const Block *spend, double price, Block *net) {
   Number charged = (Number)price, scale = (Number)(1 / cohort.temperature);
   for (int policy = 0; policy < POLICIES; policy++) net[policy] = scale * (worth[policy] - charged * spend[policy]);
@@ -290,14 +291,15 @@ static inline void net_exactly(const Cohort &cohort, const Block *worth, const B
   }
 }
 
-/* The softmax of what is left, but for its divisor, which is given back; the main policy's is exactly 1. */
+/* The weights of the softmax of the net returns, not yet divided; returns the divisor. The main policy's weight is
+   exactly 1. */
 static inline Block weigh(Block *net) {
   Block total = {};
   for (int policy = 0; policy < POLICIES; policy++) total += net[policy] = exponential(net[policy]);
   return total;
 }
 
-/* The same at a price without limit: the softmax of the cheapest policies, which spend 0, and nothing else. */
+/* The same at an infinite price: the softmax of only the cheapest policies, which spend 0. */
 static inline Block weigh_cheapest(Block *net, const Block *spend) {
   Block total = {};
   for (int policy = 0; policy < POLICIES; policy++)
@@ -305,7 +307,7 @@ static inline Block weigh_cheapest(Block *net, const Block *spend) {
   return total;
 }
 
-/* Over all arms: what is spent, and how fast that falls with the price over the temperature. */
+/* Sums over all arms: the spend, and how fast it falls with price / temperature. */
 struct Spent {
   Sum mean, variance;
 };
@@ -332,8 +334,8 @@ static Spent spent_at(const Cohort &cohort, double price) {
   return spent;
 }
 
-/* Newton's method on the logarithm of the spend, in a bracket that grows until it holds the root: mixtures/price.py
-   says why. The price is 0 where the spend at 0 is within the budget. */
+/* Newton's method on the logarithm of the spend, in a bracket that grows until it contains the root (mixtures/price.py
+   says why). The price is 0 if the spend at price 0 is within the budget. */
 static double find_price(const Cohort &cohort, Spent (*spent_at)(const Cohort &, double), double start, double unit,
                          double tolerance, double noise) {
   double budget = cohort.left, near = 2 * EPSILON * fmin(budget, cohort.widest);
@@ -357,11 +359,11 @@ static double find_price(const Cohort &cohort, Spent (*spent_at)(const Cohort &,
     bool trusted = newton > lower && newton < upper && fabs(value) <= last_size / 2;
     bool open_ended = isinf(upper) || isinf(lower_value);
     double next = newton;
-    if (open_ended && (isinf(upper) || !trusted)) { /* by Newton's step, but no farther than the reach */
+    if (open_ended && (isinf(upper) || !trusted)) { /* Newton's step, but at most the reach */
       double direction = isinf(upper) ? 1 : -1;
       bool ahead = direction * (newton - price) > 0 && move < reach;
       next = fmax(ahead ? newton : price + direction * reach, lower);
-    } else if (!trusted) { /* by the secant, kept off the ends; to the middle if the bracket did not halve */
+    } else if (!trusted) { /* the secant, kept away from the ends; the middle if the bracket did not halve */
       double share = upper - lower <= width / 2 ? lower_value / (lower_value - upper_value) : 0.5;
       next = lower + (upper - lower) * fmin(fmax(share, 0.05), 0.95);
     }
@@ -373,7 +375,7 @@ static double find_price(const Cohort &cohort, Spent (*spent_at)(const Cohort &,
   return price;
 }
 
-/* float32 finds the price nearly, twice as fast; mostly a single step in double precision is then left. */
+/* float32 finds an approximate price twice as fast. Then usually a single step in double precision is enough. */
 static double price_of(const Cohort &cohort, double unit) {
   double sharpness = cohort.temperature / (cohort.widest > 0 ? cohort.widest : 1), start = 0;
   if (is_float) {
@@ -387,9 +389,9 @@ static double price_of(const Cohort &cohort, double unit) {
 /* ---- 3. shares and loss ---- */
 
 struct Sums {
-  Sum spent;     /* by the mixture */
-  Sum value;     /* of the mixture, truly */
-  Sum cheapest;  /* value of the cheapest policies, truly */
+  Sum spent;     /* spend of the mixture */
+  Sum value;     /* true value of the mixture */
+  Sum cheapest;  /* true value of the cheapest policies */
   Sum variance;  /* ⟨spend, J spend⟩, with J the Jacobian of the shares in the worth */
   Sum pull;      /* ⟨spend, J true rewards⟩ */
 };
@@ -399,7 +401,7 @@ static void load_true_reward_returns(const Cohort &cohort, int64_t block, Block 
     rewards[policy] = load(cohort.true_reward_returns + policy * cohort.arms, cohort, block);
 }
 
-/* J times a direction. Less the main policy's direction, so that nothing cancels where one share is nearly 1. */
+/* J times a direction. Subtracting the main policy's direction avoids cancellation when one share is nearly 1. */
 static inline void jacobian_product(const Block *shares, Block *direction) {
   Block most = shares[0], origin = direction[0], mean = {};
   for (int policy = 1; policy < POLICIES; policy++) {
@@ -411,7 +413,7 @@ static inline void jacobian_product(const Block *shares, Block *direction) {
     direction[policy] = shares[policy] * ((direction[policy] - origin) - mean);
 }
 
-/* Replaces a block's returns by its shares. */
+/* Replaces a block's net returns by its shares. */
 static void fill_shares(Block *shares, const Block *spend, const Block *rewards, bool attainable, Sums *sums) {
   Block product[POLICIES], origin = {}, cheap = {}, cheap_value = {}, spent = {}, value = {}, variance = {}, pull = {};
   Block total = attainable ? weigh(shares) : weigh_cheapest(shares, spend);
@@ -442,7 +444,7 @@ static Sums fill_all_shares(Cohort &cohort, double price, bool attainable) {
   for (int64_t block = 0; block < cohort.blocks(); block++) {
     Block *worth = cohort.worth + block * POLICIES, *spend = cohort.spend + block * POLICIES, rewards[POLICIES];
     load_true_reward_returns(cohort, block, rewards);
-    for (int policy = 0; policy < POLICIES && !attainable; policy++) /* the best of the cheapest is then the main one */
+    for (int policy = 0; policy < POLICIES && !attainable; policy++) /* makes the best cheapest policy the main one */
       worth[policy] = spend[policy] > (Number)0 ? Block{} - (Number)1e30 : worth[policy];
     net_exactly(cohort, worth, spend, price, worth);
     fill_shares(worth, spend, rewards, attainable, &sums);
@@ -452,7 +454,7 @@ static Sums fill_all_shares(Cohort &cohort, double price, bool attainable) {
 
 /* ---- 4. the gradient ---- */
 
-/* With `push`, how the price answers (Equation 12 by elimination: mixtures/budgeted.py). */
+/* `push` is how the price responds (Equation 12 by elimination: mixtures/budgeted.py). */
 static void fill_gradient(const Cohort &cohort, double push) {
   double scale = cohort.discount / ((double)cohort.arms * cohort.temperature);
   for (int64_t block = 0; block < cohort.blocks(); block++) {
@@ -460,7 +462,7 @@ static void fill_gradient(const Cohort &cohort, double push) {
     Block weights[POLICIES], spend_product[POLICIES];
     load_true_reward_returns(cohort, block, weights);
     memcpy(spend_product, cohort.spend + block * POLICIES, sizeof spend_product);
-    jacobian_product(shares, weights); /* each for itself: their difference, rounded before, would lose digits */
+    jacobian_product(shares, weights); /* two products, because a rounded difference would lose digits */
     jacobian_product(shares, spend_product);
     for (int policy = 0; policy < POLICIES; policy++)
       weights[policy] = (Number)(scale * push) * spend_product[policy] - (Number)scale * weights[policy];
@@ -480,7 +482,7 @@ static void run(Cohort &cohort) {
   double price = attainable ? price_of(cohort, unit) : 0;
   Sums sums = fill_all_shares(cohort, price, attainable);
 
-  /* Rounding, or a search that failed, may leave the mixture over its budget: move it towards the cheapest policies. */
+  /* Rounding or a failed search may leave the mixture over its budget. Move it towards the cheapest policies. */
   double excess = sums.spent.total() - cohort.left, moved = excess > 0 ? excess / (excess + cohort.left) : 0;
   double value = sums.value.total() + moved * (sums.cheapest.total() - sums.value.total());
   *cohort.loss = (Number)(-value / (double)cohort.arms);
@@ -492,9 +494,9 @@ static void run(Cohort &cohort) {
 /* ---- what XLA calls ---- */
 
 enum { TRANSITIONS, TRUE_REWARDS, TRUE_SPEND, KNOWN };
-enum { NUMBERS = 4 }; /* before the rewards and the first states in what is known */
+enum { NUMBERS = 4 }; /* how many numbers precede the rewards and the first states in KNOWN */
 
-/* Where a cohort's numbers begin; leading axes are the batch's, and one of size 1 is shared by all of it. */
+/* The start of a cohort's numbers. Leading axes are the batch axes; all cohorts share an axis of size 1. */
 static Number *of_cohort(void *buffer, const XLA_FFI_Buffer *batch, int64_t number) {
   const XLA_FFI_Buffer *array = (XLA_FFI_Buffer *)buffer;
   int64_t place = 0, stride = 1;
@@ -529,7 +531,7 @@ extern "C" XLA_FFI_Error *armwise_dec_dfl(XLA_FFI_CallFrame *frame) {
 
   Cohort cohort = {};
   cohort.arms = ((XLA_FFI_Buffer *)outputs[1])->dims[batch->rank + 3];
-  int64_t known_size = ((XLA_FFI_Buffer *)inputs[KNOWN])->dims[batch->rank] - NUMBERS; /* of rewards and first states */
+  int64_t known_size = ((XLA_FFI_Buffer *)inputs[KNOWN])->dims[batch->rank] - NUMBERS; /* rewards and first states */
   cohort.by_arm = known_size > 2 * STATES;
   size_t entries = (size_t)cohort.blocks() * POLICIES;
   void *memory = NULL;

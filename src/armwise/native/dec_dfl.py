@@ -1,4 +1,4 @@
-"""The loss of Fast DEC-DFL and its gradient by one native call (``dec_dfl.cpp``)."""
+"""The loss of Fast DEC-DFL and its gradient in one call of C++ code (``dec_dfl.cpp``)."""
 
 from functools import cache
 from typing import NamedTuple
@@ -16,13 +16,13 @@ _registered: set[str] = set()  # names of the kernels that XLA knows in this pro
 
 
 class Inputs(NamedTuple):
-    """What the kernel takes, of one cohort and in one precision; its order is the kernel's."""
+    """The kernel's inputs for one cohort, all in one precision, in the order that the kernel expects."""
 
     predicted_transitions: Float[Array, "states 2 states arms"]
     true_reward_returns: Float[Array, "policies arms"]
-    true_spend: Float[Array, "policies arms"]  # less each arm's cheapest policy
-    # Discount and temperature; of the budget: left, widest (`mixtures/budgeted.py`); then the rewards and the first
-    # states, both `[states, arms]` or both `[states]`. One array: XLA picks each from all cohorts' in turn.
+    true_spend: Float[Array, "policies arms"]  # minus the spend of each arm's cheapest policy
+    # Discount and temperature; left and widest of the budget (`mixtures/budgeted.py`); then the rewards and the first
+    # states, both `[states, arms]` or both `[states]`. One array: XLA would select each from all cohorts.
     known: Float[Array, " numbers"]
 
 
@@ -30,7 +30,7 @@ COVERED = f"two actions, 2 to {_MOST_STATES} states, at most {_MOST_POLICIES} po
 
 
 def covers(dtype: jnp.dtype, num_states: int, num_policies: int, num_actions: int) -> bool:
-    """Whether the kernel can be made for such arms."""
+    """Whether the kernel can be compiled for such arms."""
     return (
         num_actions == 2
         and 2 <= num_states <= _MOST_STATES
@@ -41,12 +41,12 @@ def covers(dtype: jnp.dtype, num_states: int, num_policies: int, num_actions: in
 
 
 def compile_kernel(dtype: jnp.dtype, num_states: int, num_policies: int) -> bool:
-    """Compile the kernel and make it known to XLA; whether that worked. The second time it costs nothing."""
+    """Compile the kernel, register it with XLA, and return whether that worked; a second call costs nothing."""
     return _register(dtype.name, num_states, num_policies)
 
 
 def is_compiled(dtype: jnp.dtype, num_states: int, num_policies: int) -> bool:
-    """Whether this process has the kernel; compiles nothing."""
+    """Whether this process has the kernel already; compiles nothing."""
     return _target(dtype.name, num_states, num_policies) in _registered
 
 
@@ -61,7 +61,7 @@ def loss_and_gradient(inputs: Inputs) -> tuple[Float[Array, ""], Float[Array, "s
 
 @cache
 def _register(dtype: str, num_states: int, num_policies: int) -> bool:
-    """Make the kernel known to XLA, if it can be had."""
+    """Register the kernel with XLA, if it can be compiled."""
     definitions = ("NUMBER", _NUMBERS[dtype]), ("STATES", str(num_states)), ("POLICIES", str(num_policies))
     library = load("dec_dfl.cpp", definitions, "armwise_dec_dfl")
     if library is None:

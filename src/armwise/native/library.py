@@ -1,4 +1,4 @@
-"""A C++ source as a loaded library: compiled by the machine's own compiler, kept in the user's cache (``cache.py``)."""
+"""Compile a C++ source with the machine's own compiler, load it, and keep it in the user's cache (``cache.py``)."""
 
 import ctypes
 import hashlib
@@ -17,27 +17,30 @@ import jax
 
 from armwise.native.cache import build_folder, cache_folder, keep, sound_libraries
 
-SWITCH = "ARMWISE_NATIVE"  # in the environment; 0 turns all of this off
+SWITCH = "ARMWISE_NATIVE"  # environment variable; 0 turns C++ off
 _OPTIONS = ("-std=c++17", "-O3", "-march=native", "-fPIC", "-shared", "-w")
-# Seconds. A compilation takes one or two, and some more on a busy machine.
+# In seconds. A compilation takes one or two, and longer on a busy machine.
 _VERSION_TIME, _COMPILE_TIME = 5.0, 30.0
 
 _log = logging.getLogger("armwise")
-_given_up: set[str] = set()  # compilers that failed once: not tried again, and not spoken of again, in this process
+_given_up: set[str] = set()  # compilers that failed once: this process neither tries them nor warns again
 
 
 def source(name: str) -> str:
-    """The text of a source of this package."""
+    """The text of one of this package's C++ sources."""
     return resources.files("armwise.native").joinpath(name).read_text(encoding="utf-8")
 
 
 @cache
 def load(name: str, definitions: tuple[tuple[str, str], ...], symbol: str | None = None) -> ctypes.CDLL | None:
-    """The library that a source makes under these definitions; None, with a warning in the log, if it makes none.
+    """The library compiled from a source with these definitions; None if there is none.
+
+    A build that fails logs a warning. There is no warning if C++ is turned off, if the platform is not POSIX, or if
+    there is no compiler.
 
     Args:
-        name: of the source.
-        definitions: of the preprocessor.
+        name: the name of the source.
+        definitions: names and values for the preprocessor.
         symbol: a function that the library must have.
     """
     compiler = shutil.which(os.environ.get("CXX") or "c++")
@@ -76,7 +79,7 @@ def _cached_or_compiled(
 
 
 def _compile(text: str, command: list[str], symbol: str | None, folder: Path | None, stem: str) -> ctypes.CDLL:
-    """Build, load, and only then keep what was built; once loaded, its file is no longer needed."""
+    """Build and load the library, then keep its file in the cache; the loaded library no longer needs the file."""
     with build_folder(folder) as inside:
         code, result = inside / "source.cpp", inside / "library.so"
         code.write_text(text, encoding="utf-8")
@@ -98,7 +101,7 @@ def _open(path: Path, symbol: str | None) -> ctypes.CDLL:
 
 
 def _run(command: list[str], seconds: float, temporary: Path | None = None) -> bytes:
-    """What a command prints; it and all that it started end with the time limit, or when we are interrupted."""
+    """The output of a command; on a timeout or an interrupt, ends the command and all its child processes."""
     environment = dict(os.environ) if temporary is None else {**os.environ, "TMPDIR": str(temporary)}
     pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
     with subprocess.Popen(
@@ -107,7 +110,7 @@ def _run(command: list[str], seconds: float, temporary: Path | None = None) -> b
         try:
             output, problem = process.communicate(timeout=seconds)
         except BaseException:
-            # A compiler's children hold its pipes open: waiting for the compiler alone could take for ever.
+            # A compiler's child processes keep its pipes open. After ending only the compiler we could wait for ever.
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             raise
@@ -117,7 +120,7 @@ def _run(command: list[str], seconds: float, temporary: Path | None = None) -> b
 
 
 def _processor() -> bytes:
-    """The kind of processor: a home folder may be shared by machines that do not have the same instructions."""
+    """The kind of processor; machines with different instruction sets may share a home folder."""
     try:
         lines = Path("/proc/cpuinfo").read_bytes().splitlines()
     except OSError:

@@ -1,4 +1,4 @@
-"""One restless bandit: its problem, its policies, their exact returns, its Whittle indices, and its simulation."""
+"""A restless bandit: its problem, policies, exact policy returns, Whittle indices, and simulation."""
 
 from armwise.rmab.choices import LongestFirst, RandomCalls, RoundRobin
 from armwise.rmab.index_policies import index_policies

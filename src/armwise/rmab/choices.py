@@ -1,6 +1,7 @@
-"""Whom a step of the simulation acts on: by priority, by a policy of its own, in turn, at random, or longest first.
+"""Rules that choose which arms each step of the simulation acts on.
 
-A rule is called at each step with the arms' states, trajectories along the last axis, and answers with their actions.
+The choice is by priority, by a fixed policy for each arm, in turn, at random, or longest wait first. At each step the
+simulation calls a rule with the arms' states, and the rule returns their actions. Trajectories are the last axis.
 """
 
 import abc
@@ -19,21 +20,21 @@ States = Int32[Array, "2 arms pairs"]
 Pairs = UInt32[Array, " pairs"]
 Step = Int[Array, ""]
 
-# Draws below this number move the arms from state to state; those from it on choose whom to act on.
+# Draws with smaller numbers move the arms from state to state; draws from this number on choose whom to act on.
 _FIRST_TICKET = np.uint32(2**31)
 _NUM_TICKETS = 2**30
-# The ranks that a step looks at before it asks whether that was enough.
+# How many ranks the walk examines before it checks whether it can stop.
 RANKS_AT_ONCE = 16
-# With more states there are more ranks to walk, and bisection is as fast (docs/performance.md).
+# With more states there are more ranks to examine, and bisection is as fast (docs/performance.md).
 MOST_STATES_WALKED = 3
-# For each pair of trajectories: with fewer side by side, to look at one rank is no vector operation.
+# Per pair of trajectories. With more ranks per pair, too few trajectories share each vector operation.
 MOST_RANKS_WALKED = 8
 
 
 class Rule(eqx.Module):
-    """Whom to act on.
+    """A rule that chooses which arms to act on at each step.
 
-    Most rules see the present states alone. Their memory is None, an empty pytree: it adds nothing to the program.
+    Most rules use only the current states. Their memory is None, an empty pytree, which adds nothing to the program.
     """
 
     @abc.abstractmethod
@@ -41,14 +42,14 @@ class Rule(eqx.Module):
         """The action of each arm in each trajectory.
 
         Args:
-            states: of the arms before acting.
-            pairs: which trajectories these are.
-            step: which step this is.
-            memory: what the rule remembers of the steps before.
+            states: the arms' states before acting.
+            pairs: the numbers of the trajectory pairs.
+            step: the number of this step.
+            memory: what the rule remembers from earlier steps.
         """
 
     def first_memory(self, states: States) -> Any:
-        """What the rule remembers before the first step, of arms in these states."""
+        """What the rule remembers before the first step, when the arms are in these states."""
         del states
 
     def next_memory(self, memory: Any, states: States, next_states: States, step: Step) -> Any:
@@ -57,15 +58,15 @@ class Rule(eqx.Module):
 
 
 class Priorities(Rule):
-    """Act on the arms whose (arm, state) pairs rank highest: Equation 3."""
+    """Act on the arms whose (arm, state) pairs rank highest (Equation 3)."""
 
     ranks: Int32[Array, "arms states"]
     order: Int[Array, " ranked"]  # the (arm, state) pairs from the first to the last, as arm · states + state
-    eligible: Int[Array, ""]  # pairs ranked below this may be acted on at all
+    eligible: Int[Array, ""]  # only pairs with a rank below this may be acted on
     budget: Int[Array, ""]
 
     def __call__(self, states: States, pairs: Pairs, step: Step, memory: Any = None) -> States:
-        """Action 1 where the arm's rank in its current state is among the best, in each trajectory."""
+        """Action 1 for the arms whose current state ranks among the best, in each trajectory."""
         del pairs, step, memory
         rank = look_up(self.ranks, states)
         if _worth_walking(self.ranks.shape, states.shape[2]):
@@ -76,7 +77,7 @@ class Priorities(Rule):
 
 
 class FixedPolicy(Rule):
-    """Act on each arm by its own state alone."""
+    """Choose each arm's action from its own state only."""
 
     policy: Int32[Array, "arms states"]
 
@@ -87,33 +88,33 @@ class FixedPolicy(Rule):
 
 
 class Turns(Rule):
-    """Act on the arms in turn, around a circle, whatever their states."""
+    """Act on the arms in turn, around a circle; their states do not matter."""
 
-    places: Int32[Array, " arms"]  # on the circle
-    starts: Int32[Array, " steps"]  # where each step begins
+    places: Int32[Array, " arms"]  # positions on the circle
+    starts: Int32[Array, " steps"]  # the position at which each step begins
     budget: Int[Array, ""]
 
     def __call__(self, states: States, pairs: Pairs, step: Step, memory: Any = None) -> States:
-        """Action 1 for the next on the circle, the same in all trajectories."""
+        """Action 1 for the next arms on the circle, the same in all trajectories."""
         del pairs, memory
         to_go = (self.places - self.starts[step]) % self.places.size
         return jnp.broadcast_to((to_go < self.budget).astype(jnp.int32)[None, :, None], states.shape)
 
 
 class Lots(Rule):
-    """Act on arms drawn anew at each step, every choice of ``budget`` arms equally likely."""
+    """Act on ``budget`` arms drawn at random, anew at each step; every set of arms is equally likely."""
 
     words: UInt32[Array, "arms 2"]
     places: Int32[Array, " arms"]
     budget: Int[Array, ""]
 
     def __call__(self, states: States, pairs: Pairs, step: Step, memory: Any = None) -> States:
-        """Action 1 for those with the lowest tickets."""
+        """Action 1 for the arms with the lowest tickets."""
         del states, memory
         tickets = (bits(self.words, pairs, step.astype(jnp.uint32) + _FIRST_TICKET) >> 2).astype(jnp.int32)
         cut = _cut(tickets, self.budget, _NUM_TICKETS)
         called = tickets < cut[:, None]
-        # Among a million arms, one step in a thousand has two with the same ticket at the cut: their places decide.
+        # With a million arms, about one step in a thousand has two equal tickets at the cut. Places break such ties.
         num_arms = self.places.size
         tied = jnp.where(tickets == cut[:, None], self.places[None, :, None], num_arms)
         last = jnp.minimum(_cut(tied, self.budget - jnp.sum(called, axis=1, dtype=jnp.int32), num_arms), num_arms)
@@ -121,15 +122,15 @@ class Lots(Rule):
 
 
 class Waiting(Rule):
-    """Act on the arms in the lowest states, of those on whoever has been there longest; remembers since which step."""
+    """Act on the arms in the lowest states, longest wait first; remembers when each arm entered its state."""
 
-    levels: Int32[Array, "#arms states"]  # of the states, equal where they are equally good
-    places: Int32[Array, " arms"]  # among arms that have waited equally long
+    levels: Int32[Array, "#arms states"]  # of the states; equally good states have equal levels
+    places: Int32[Array, " arms"]  # break ties between arms that have waited equally long
     num_steps: int = eqx.field(static=True)
     budget: Int[Array, ""]
 
     def __call__(self, states: States, pairs: Pairs, step: Step, memory: Any = None) -> States:
-        """Action 1 for the lowest by level, then by the step of arrival, then by place."""
+        """Action 1 for the arms with the lowest level; earlier arrival, then the lower place, breaks ties."""
         del pairs, step
         places = jnp.broadcast_to(self.places[None, :, None], states.shape)
         keys = ((look_up(self.levels, states), self.levels.size), (memory, self.num_steps), (places, self.places.size))
@@ -148,7 +149,7 @@ class Waiting(Rule):
 def rank_priorities(
     priorities: Float[Array, "arms states"], tie_breaker: UInt32[Array, " arms"], budget: Int[Array, ""]
 ) -> Priorities:
-    """Rank all (arm, state) pairs, the highest priority first; ties go by the arm's random word, then its id."""
+    """Rank all (arm, state) pairs, highest priority first; the arm's random word, then its id, breaks ties."""
     words = jnp.broadcast_to(tie_breaker[:, None], priorities.shape)
     order = jnp.lexsort((words.ravel(), -priorities.ravel()))
     eligible = jnp.sum(priorities > -jnp.inf)
@@ -156,7 +157,7 @@ def rank_priorities(
 
 
 class Schedule(eqx.Module):
-    """A way to choose whom to call that is no table of priorities, and takes its place."""
+    """A way to choose whom to call, used instead of a table of priorities."""
 
     @abc.abstractmethod
     def rule(
@@ -166,18 +167,18 @@ class Schedule(eqx.Module):
         num_steps: int,
         rewards: Float[Array, "#arms states"],
     ) -> Rule:
-        """The rule by which the simulation chooses.
+        """The rule that the simulation uses for this schedule.
 
         Args:
             words: the arms' random words, in the order of their ids.
             budget: how many arms are acted on at each step.
             num_steps: how many steps there will be.
-            rewards: of being in each state.
+            rewards: the reward of being in each state.
         """
 
 
 class RoundRobin(Schedule):
-    """Call whoever has waited longest: everyone in turn, around a circle in the order of a hash of the ids.
+    """Call everyone in turn, around a circle, so the next is whoever has waited longest; a hash of ids sets the order.
 
     Example:
         >>> from armwise import Problem, simulate_trace
@@ -207,7 +208,7 @@ class RoundRobin(Schedule):
 
 
 class RandomCalls(Schedule):
-    """Call people drawn at random, anew at each step; each draw belongs to a person, a trajectory and a step."""
+    """Call people drawn at random, anew at each step; a draw depends only on the person, trajectory and step."""
 
     def rule(
         self,
@@ -216,20 +217,20 @@ class RandomCalls(Schedule):
         num_steps: int,
         rewards: Float[Array, "#arms states"],
     ) -> Lots:
-        """The lowest tickets are called."""
+        """The rule that calls the arms with the lowest tickets."""
         del num_steps, rewards
         return Lots(words, _places(words), budget)
 
 
 class LongestFirst(Schedule):
-    """Call the disengaged first, of them whoever has been disengaged longest.
+    """Call disengaged people first, longest disengaged first.
 
-    Whoever is in the state of lowest reward comes first; of those in equally good states, whoever has been there for
-    the most steps in a row; equals go by the arm's random word, then its id. The first step of the simulation is the
-    first that anyone remembers. Someone who is called and stays where she is, is called again.
+    The state with the lowest reward has priority. Among people in equally good states, whoever has been there for the
+    most steps in a row has priority. The arm's random word, then its id, breaks remaining ties. Waiting is counted
+    from the first step of the simulation. A person who is called and stays in the same state is called again.
 
     Example:
-        One call, and it goes to the one who is not engaged.
+        There is one call per step. It goes to the person who is not engaged.
 
         >>> from armwise import Problem, simulate_trace
         >>> transitions = jnp.tile(jnp.array([[[1.0, 0.0], [0.0, 1.0]], [[0.2, 0.8], [0.0, 1.0]]]), (4, 1, 1, 1))
@@ -251,7 +252,7 @@ class LongestFirst(Schedule):
 
 
 def look_up(table: Array, index: States) -> Array:
-    """``table[arm, index[..., arm, ...]]``, by comparison: on short tables 3× as fast as a gather."""
+    """``table[arm, index[..., arm, ...]]``, by comparison, which on short tables is 3× as fast as a gather."""
     entry = jnp.broadcast_to(table[None, :, :1], index.shape)
     for column in range(1, table.shape[1]):
         entry = jnp.where(index == column, table[None, :, column, None], entry)
@@ -259,7 +260,7 @@ def look_up(table: Array, index: States) -> Array:
 
 
 def _cut(rank: States, budget: Int[Array, "..."], num_ranks: int) -> Int32[Array, "2 pairs"]:
-    """The largest cut with at most ``budget`` arms ranked below it, in each trajectory, by bisection on its bits."""
+    """The largest cut with at most ``budget`` arms ranked below it in each trajectory, by bisection on its bits."""
     cut = jnp.zeros((2, rank.shape[2]), jnp.int32)
     for bit in reversed(range(num_ranks.bit_length())):
         higher = cut + (1 << bit)
@@ -269,14 +270,14 @@ def _cut(rank: States, budget: Int[Array, "..."], num_ranks: int) -> Int32[Array
 
 
 def _lowest(keys: tuple[tuple[States, int], ...], budget: Int[Array, ""]) -> States:
-    """1 for the ``budget`` arms that come first by the first key, equals by the next, in each trajectory.
+    """1 for the ``budget`` arms with the lowest first key in each trajectory; later keys break ties.
 
     Args:
-        keys: with the number of values that each can take; the last one differs between all arms.
-        budget: how many arms.
+        keys: each with the number of values that it can take; no two arms share a value of the last key.
+        budget: how many arms to choose.
     """
     called = jnp.zeros(keys[0][0].shape, bool)
-    tied = ~called  # those of whom a later key may choose
+    tied = ~called  # arms that a later key may choose
     for key, num_values in keys:
         left = budget - jnp.sum(called, axis=1, dtype=jnp.int32)
         among = jnp.where(tied, key, num_values)
@@ -286,7 +287,7 @@ def _lowest(keys: tuple[tuple[States, int], ...], budget: Int[Array, ""]) -> Sta
 
 
 def _worth_walking(shape: tuple[int, ...], num_pairs: int) -> bool:
-    """On an accelerator a loop that asks whether to go on waits each time for the answer."""
+    """Whether walking down the ranks is faster than bisection; never on an accelerator, where a loop test is slow."""
     num_arms, num_states = shape
     few = num_states <= MOST_STATES_WALKED and num_arms * num_states <= MOST_RANKS_WALKED * num_pairs
     return few and on_cpu()
@@ -295,9 +296,9 @@ def _worth_walking(shape: tuple[int, ...], num_pairs: int) -> bool:
 def _cut_by_walking(
     states: States, order: Int[Array, " ranked"], num_states: int, budget: Int[Array, ""], eligible: Int[Array, ""]
 ) -> Int32[Array, "2 pairs"]:
-    """A cut with as many arms below it as the budget, in each trajectory, by walking down the ranks until all have it.
+    """A cut with ``budget`` arms below it in each trajectory, found by walking down the ranks.
 
-    Where few of many are called, that is a small part of the ranks, and each takes one look at one arm's states.
+    When few of many arms are called, the walk examines a small part of the ranks, and each rank reads one arm's states.
     """
     padded = jnp.pad(order, (0, -order.size % RANKS_AT_ONCE), constant_values=-1)  # no arm is in state -1 of arm -1
 
@@ -318,7 +319,7 @@ def _cut_by_walking(
 
 
 def _places(words: UInt32[Array, "arms 2"]) -> Int32[Array, " arms"]:
-    """Each arm's place in the order of the arms' first words; equal ones go by id."""
+    """Each arm's place in the order of the arms' first words; the id breaks ties."""
     return _inverse(jnp.argsort(words[:, 0], stable=True))
 
 

@@ -1,24 +1,25 @@
 """The few policies of an arm that can be best at some price of calls, instead of all 2^S.
 
-Let an arm pay λ for each call. A policy is worth ``J − λJ̄`` to it, so the policies that are best at some price are the
-corners of the upper envelope of the points (J̄, J), and no mixture without a regulariser uses another one. An indexable
-arm acts, at price λ, exactly in the states whose index is above λ: as λ falls from ∞ its active set grows by one state
-at a time, from none to all. So the corners are among S + 1 *nested* policies, in the order of the Whittle indices.
+Let an arm pay λ for each call. A policy is then worth ``J − λJ̄`` to it. So the policies that are best at some price are
+the corners of the upper envelope of the points (J̄, J), and a mixture without a regulariser uses only these. At price λ,
+an indexable arm acts exactly in the states whose index is above λ. As λ falls from ∞, its active set grows by one state
+at a time, from no state to all states. So the corners are among S + 1 *nested* policies, in the order of the Whittle
+indices.
 
-That holds if reward and spend come from the same transitions. Which policies look best by predicted rewards at their
-true spend (Equation 7) is another question, to which no order of states is the answer: it is a decision process under
-two models at once, for which no efficient exact method is known (Steimle, Kaufman and Denton 2021, *Multi-model Markov
-decision processes*). What a prediction can get wrong, however, shows in the policies beside the best ones: act in one
-more state, or in one fewer. These *neighbours* are what a model learns the order from (``docs/performance.md``).
+This holds if reward and spend come from the same transitions. It does not tell which policies look best by predicted
+rewards at their true spend (Equation 7). That is a decision process under two models at once. No order of states solves
+it, and no efficient exact method is known (Steimle, Kaufman and Denton 2021, *Multi-model Markov decision processes*).
+However, the errors of a prediction show in the policies next to the best ones, which act in one state more or in one
+state fewer. A model learns the order from these *neighbours* (``docs/performance.md``).
 
 **Returns.** Neighbours differ in one row of ``A = I − γT_π``, so all returns follow from one table per arm,
 
     [γ(T¹ − T⁰); initial] · A⁻¹ · [I | R | costs]
 
-by rank-one updates: to act in one more state s, with U the table and the last column of row s raised by the cost of a
-call, is ``U + U[:, s] ⊗ U[s] / (1 − U[s, s])``; to act in one fewer, the same with the sign turned. All S² − S + 2
-returns of an arm cost O(S³), as much as one of them by elimination. It is the tableau of ``whittle.py``, which needs
-the same numbers to find the order.
+by rank-one updates. Let U be the table, and u its row s with the cost of a call added to the last entry. Acting in one
+more state s gives ``U + U[:, s] ⊗ u / (1 − U[s, s])``; not acting in s gives ``U − U[:, s] ⊗ u / (1 + U[s, s])``. All
+S² − S + 2 returns of an arm cost O(S³), as much as one of them by elimination. ``whittle.py`` uses the same table, its
+tableau, to find the order.
 """
 
 from typing import Any
@@ -43,17 +44,17 @@ def index_policies(
 ) -> Int32[Array, "arms policies states"]:
     """Each arm's own policies, nested in the order of its Whittle indices: never, the first state only, …, always.
 
-    For an indexable arm (``is_indexable``) the upper envelope of all its policies' (spend, reward) is that of these
-    S + 1, whatever the first state, so ``LinearMixture`` over them is worth as much as over all 2^S. For an arm without
-    an index they are nested in the order in which its states leave when leaving is final, and may miss a corner.
+    For an indexable arm (``is_indexable``) these S + 1 policies have the same upper envelope of (spend, reward) as all
+    its policies, for every first state. So ``LinearMixture`` over them is worth as much as over all 2^S. An arm without
+    indices uses the order in which its states leave when leaving is final; its policies may miss a corner.
 
     Args:
         transitions: ``[arms, states, 2, states]``; action 1 is the call.
         problem: rewards, discount and costs.
-        neighbours: also all policies that differ from one of these in a single state: S² − S + 2 in all.
+        neighbours: also return all policies that differ from one of these in a single state: S² − S + 2 in all.
 
     Returns:
-        Integers ``[arms, policies, states]``, the nested ones first, for ``policy_returns``.
+        Integers ``[arms, policies, states]``, the nested policies first, for ``policy_returns``.
 
     Example:
         A call helps in state 1 only, so that state comes first.
@@ -70,10 +71,10 @@ def index_policies(
 def index_policy_returns(
     transitions: ArrayLike, problem: Problem, ranks: StateRanks, *, neighbours: bool = False
 ) -> tuple[Float[Array, "arms policies"], Float[Array, "arms policies"]]:
-    """What ``policy_returns`` gives for the policies of ``index_policies``, in O(S³) for each arm; differentiable.
+    """The returns of the policies of ``index_policies``, in O(S³) per arm; equal to ``policy_returns``; differentiable.
 
     Args:
-        transitions: ``[arms, states, 2, states]``, which need not be those that the order comes from.
+        transitions: ``[arms, states, 2, states]``; the order may come from other transitions.
         problem: rewards, discount, first states and costs.
         ranks: each state's rank in its arm's order, from ``departure_ranks``.
         neighbours: as in ``index_policies``.
@@ -88,10 +89,11 @@ def index_policy_returns(
 
 
 def _members(num_states: int, neighbours: bool) -> list[tuple[int, int | None]]:
-    """Each policy as the number of places it acts in, and the place beside them where it does otherwise.
+    """Each policy as a pair: how many first places it acts in, and the one place where it differs from that, or None.
 
-    To flip place k or k − 1 gives the next nested policy or the last, and to leave out k − 2 is to add k − 1 to the
-    nested policy of k − 2 places: these are there already.
+    Some flips of the nested policy of k places are left out, because they give a policy that is in the list already.
+    Flipping place k or k − 1 gives the next or the previous nested policy. Flipping place k − 2 gives the same policy
+    as adding place k − 1 to the nested policy of k − 2 places.
     """
     nested: list[tuple[int, int | None]] = [(size, None) for size in range(num_states + 1)]
     sizes, places = range(num_states + 1), range(num_states)
@@ -100,7 +102,7 @@ def _members(num_states: int, neighbours: bool) -> list[tuple[int, int | None]]:
 
 
 def _patterns(num_states: int, neighbours: bool) -> Int[np.ndarray, "policies states"]:
-    """The policies over places."""
+    """The policies as actions by place in the arm's order."""
     members = _members(num_states, neighbours)
     patterns = np.array([[place < size for place in range(num_states)] for size, _ in members])
     for pattern, (_, flipped) in zip(patterns, members, strict=True):
@@ -113,7 +115,7 @@ def _patterns(num_states: int, neighbours: bool) -> Int[np.ndarray, "policies st
 def _returns(
     transitions: Float[Array, "arms states 2 states"], problem: Problem, ranks: StateRanks, neighbours: bool
 ) -> tuple[Float[Array, "arms policies"], Float[Array, "arms policies"]]:
-    """A scan over the nested policies, because written out the updates would take minutes to compile."""
+    """The returns by a scan over the nested policies; written out, the updates would take minutes to compile."""
     known, unavoidable = split_costs(*in_precision_of(transitions, problem))
     table, call_cost = _first_table(transitions, *known, ranks)
     num_states = ranks.shape[1]
@@ -139,7 +141,7 @@ def _first_table(
     discount: Float[Array, ""],
     ranks: StateRanks,
 ) -> tuple[Table, Float[Array, ""]]:
-    """The table of never acting, the states of each arm in its own order; and what a call costs more than none."""
+    """The table of the policy that never acts, each arm's states in its own order, and the extra cost of a call."""
     num_arms, num_states = ranks.shape
     order = jnp.argsort(ranks, axis=1)
 
@@ -173,14 +175,14 @@ def _divide(stacked: Float[Array, "_ states arms"]) -> Table:
 
 
 def _act_in(table: Table, place: Int[Array, ""], call_cost: Float[Array, ""]) -> Table:
-    """The table once the arm is acted on in one more place."""
+    """The table of the policy that also acts in one more place."""
     row = table[place].at[-1].add(call_cost)
     factor = table[:, place] / (1 - table[place, place])[None]
     return table + factor[:, None] * row[None]
 
 
 def _one_flipped(table: Table, size: Int[Array, ""], call_cost: Float[Array, ""]) -> Float[Array, "states 2 arms"]:
-    """The two returns of acting in the first ``size`` places, but for one place: each of them in turn."""
+    """The two returns of acting in the first ``size`` places with one place flipped, for each place."""
     num_states = table.shape[1] - 2
     sign = jnp.where(jnp.arange(num_states) < size, -1, 1).astype(table.dtype)[:, None]
     stay = jnp.moveaxis(jnp.diagonal(table[:num_states, :num_states]), -1, 0)

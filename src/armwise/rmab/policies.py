@@ -1,4 +1,4 @@
-"""The deterministic policies of one arm: which action it takes in each of its states."""
+"""The deterministic policies of one arm: one action for each of its states."""
 
 import itertools
 
@@ -9,7 +9,7 @@ from jaxtyping import Array, Int
 from armwise._validation import ArrayLike, as_int_array, at, check_count, first_offender, is_concrete
 from armwise.errors import InvalidInputError
 
-# 2^20 policies of 20 states fill 80 MB before any return is computed; beyond that enumeration is surely a mistake.
+# 2^20 policies of 20 states fill 80 MB before any return is computed. Enumerating more is surely a mistake.
 MAX_POLICIES = 2**20
 
 
@@ -21,7 +21,7 @@ def all_policies(num_states: int, num_actions: int = 2) -> Int[np.ndarray, "poli
         num_actions: the number of actions A.
 
     Returns:
-        The A^S policies in counting order, the last state fastest, ``[policies, states]``.
+        The A^S policies in counting order, ``[policies, states]``; the last state changes fastest.
 
     Example:
         >>> all_policies(2).tolist()
@@ -38,11 +38,11 @@ def all_policies(num_states: int, num_actions: int = 2) -> Int[np.ndarray, "poli
 
 
 def threshold_policies(num_states: int) -> Int[np.ndarray, "policies states"]:
-    """The S + 1 policies that call an arm when it is engaged less than some threshold.
+    """The S + 1 policies that call an arm when its engagement is below a threshold.
 
     States are ordered by engagement (Section 2), so these are the policies a programme would write down: call no
-    one, call the least engaged state, the two least engaged, …, call always. They stand in for all 2^S policies when
-    those are too many, and lose nothing where calling helps the less engaged more.
+    one, call the least engaged state, the two least engaged, …, call always. Use them when all 2^S policies are too
+    many. They lose nothing where calling helps the less engaged more.
 
     Args:
         num_states: the number of states S.
@@ -59,7 +59,7 @@ def threshold_policies(num_states: int) -> Int[np.ndarray, "policies states"]:
 
 
 def check_policies(policies: ArrayLike, num_states: int, num_actions: int, *leading: str) -> Int[Array, "..."]:
-    """The policies as an integer array ``[*leading, states]`` of actions that exist."""
+    """The policies as an integer array ``[*leading, states]``; refuses actions that do not exist."""
     array = as_int_array("policies", policies)
     if array.ndim != len(leading) + 1 or array.shape[-1] != num_states or 0 in array.shape:
         shape = [f"{axis}s".replace("policys", "policies") for axis in leading]
@@ -78,7 +78,7 @@ def check_policies(policies: ArrayLike, num_states: int, num_actions: int, *lead
 
 
 def are_all_policies(policies: ArrayLike, num_states: int, num_actions: int) -> bool:
-    """Whether valid policies are those of ``all_policies``, in its order; false where they cannot be looked at."""
+    """Whether valid policies are those of ``all_policies``, in its order; false for traced policies."""
     if not is_concrete(policies) or np.shape(policies)[0] != num_actions**num_states:
         return False
     number = np.asarray(policies) @ num_actions ** np.arange(num_states - 1, -1, -1)

@@ -1,20 +1,20 @@
 """The returns of all policies of an arm, by elimination along the tree of policies (Algorithm 3, shared work).
 
 Two policies that agree on the first k states share the first k steps of the elimination of ``(I − γT_π) value = R_π``,
-because step s needs row s alone, the row of the action that the policy takes there. So the policies form a tree: its
-root is the arm, a node's children are the actions in the next state, its leaves are the A^S policies in the order of
-``all_policies``. Eliminating a state costs one update for each child instead of one for each policy: at 5 states and
-two actions a sixth of the work.
+because step s needs only row s, the row of the action that the policy takes there. So the policies form a tree. Its
+root is the arm. A node's children are the actions in the next state. The leaves are the A^S policies in the order of
+``all_policies``. Eliminating a state costs one update for each child instead of one for each policy. At 5 states and
+two actions this is a sixth of the work.
 
-Each node holds a table `[rows, columns]` of what is left of its arm once the states above are eliminated. There is a
-row for every action in every state that is left, and a last row for the first state's distribution; a column for every
-state that is left, and two for what accrues on the way there, reward and budget. To eliminate the first state is to
-replace every visit to it by what one of its rows, repeated until the state is left, leads to:
+Each node holds a table `[rows, columns]`: its arm after the states above are eliminated. The table has a row for every
+action in every remaining state, and a last row for the distribution of the first state. It has a column for every
+remaining state, and two for what accrues on the way there: reward and budget. Eliminating the first remaining state
+replaces every visit to it by the result of repeating one of its rows until the arm leaves the state:
 
     child[row, column]  =  table[row, column]  +  table[row, first] · table[action, column] / (1 − table[action, first])
 
-Nothing but the last row is left at the leaves, and it holds the returns. Arrays are `[nodes, rows, columns, arms]`: the
-arms lie innermost, so that every operation is one vector operation over them.
+At the leaves only the last row remains, and it holds the returns. Arrays are `[nodes, rows, columns, arms]`: the arms
+are the last axis, so that every operation is one vector operation over them.
 """
 
 import jax
@@ -24,8 +24,8 @@ from jaxtyping import Array, Float
 Table = Float[Array, "nodes rows columns arms"]
 Children = Float[Array, "children rows_left columns_left arms"]
 _ACCRUED = 2  # columns of what accrues: reward and budget
-# With fewer there is little to share: a training step on 76 arms × 2 states takes as long either way, and the returns
-# of 1,000,000 arms × 2 states took twice as long by the tree, whose tables then go through memory.
+# With fewer states there is little work to share: a training step on 76 arms × 2 states takes as long either way, and
+# the returns of 1,000,000 arms × 2 states took twice as long by the tree, because its tables then go through memory.
 FEWEST_STATES = 4
 
 
@@ -58,14 +58,14 @@ def _root(transitions, rewards, initial, costs, discount):  # type: ignore[no-un
 
 @jax.custom_vjp
 def _eliminate(table: Table) -> Children:
-    """The tables of the children, one for each action in the first state that is left."""
+    """The tables of the children, one for each action in the first remaining state."""
     return _forward(table)[0]
 
 
 def _forward(table: Table) -> tuple[Children, tuple[Array, Array, Array]]:
     num_actions = (table.shape[1] - 1) // (table.shape[2] - _ACCRUED)
     pivots, rows = table[:, :num_actions], table[:, num_actions:]
-    visits = 1 / (1 - pivots[:, :, 0])  # expected, before the state is left
+    visits = 1 / (1 - pivots[:, :, 0])  # expected visits before the arm leaves the state
     onward = pivots[:, :, 1:] * visits[:, :, None]
     arriving = rows[:, :, 0]
     children = rows[:, None, :, 1:] + arriving[:, None, :, None] * onward[:, :, None]
@@ -73,7 +73,7 @@ def _forward(table: Table) -> tuple[Children, tuple[Array, Array, Array]]:
 
 
 def _backward(saved: tuple[Array, Array, Array], cotangent: Children) -> tuple[Table]:
-    """By hand, because the derivative of a slice pads, and padded sums are not vector operations."""
+    """The derivative, by hand: JAX's derivative of a slice pads, and padded sums are not vector operations."""
     arriving, onward, visits = saved
     children = cotangent.reshape(*onward.shape[:2], *cotangent.shape[1:])
     to_onward = _add(children * arriving[:, None, :, None], axis=2)
@@ -89,7 +89,8 @@ def _backward(saved: tuple[Array, Array, Array], cotangent: Children) -> tuple[T
 def _leaves(table: Table) -> tuple[Float[Array, "leaves arms"], Float[Array, "leaves arms"]]:
     """The last elimination: reward and budget returns.
 
-    Apart from each other and over one divisor, because XLA repeats all but divisions wherever a result is used.
+    Each is computed on its own as one quotient, because XLA repeats every operation except division wherever a result
+    is used.
     """
     return _leaves_forward(table)[0]
 
@@ -110,7 +111,7 @@ def _leaves_backward(saved: tuple[Array, Array, Array], cotangents: tuple[Array,
 
 
 def _add(values: Float[Array, "..."], axis: int) -> Float[Array, "..."]:
-    """The sum over a short axis, written out: XLA's own reduction takes one element at a time on a CPU."""
+    """The sum over a short axis, written out because XLA's own reduction takes one element at a time on a CPU."""
     first, *others = jnp.moveaxis(values, axis, 0)
     return sum(others, start=first)
 

@@ -1,4 +1,4 @@
-"""What is known of a restless bandit before any transition is: rewards, discount, first states, costs."""
+"""The known part of a restless bandit: rewards, discount, first states and costs, but not the transitions."""
 
 import equinox as eqx
 import jax.numpy as jnp
@@ -18,18 +18,18 @@ from armwise.errors import InvalidInputError
 
 
 class Problem(eqx.Module):
-    """The known part of a restless bandit (Section 2): everything but the transitions.
+    """The known part of a restless bandit (Section 2): everything except the transitions.
 
-    Immutable, and a pytree whose leaves are the four arrays, so it can be passed through ``jit``, ``vmap`` and
+    It is immutable, and a pytree whose leaves are the four arrays, so it can pass through ``jit``, ``vmap`` and
     ``grad``. Rewards and first states are shared by all arms or given per arm.
 
     Args:
         rewards: reward of being in each state, ``[states]`` or ``[arms, states]``; by default the paper's
-            ``s / (states - 1)``: nothing for the least engaged state, 1 for the most.
+            ``s / (states - 1)``: 0 for the least engaged state, 1 for the most engaged.
         discount: weight γ of next week's reward relative to this week's, in ``[0, 1)``.
         initial: distribution of the first state, ``[states]`` or ``[arms, states]``; uniform by default.
-        costs: budget that each action uses, ``[actions]``; by default leaving alone is free and a call costs 1.
-        num_states: the number of states, if neither rewards nor initial tells it; 2 by default.
+        costs: budget that each action uses, ``[actions]``; by default no call costs 0 and a call costs 1.
+        num_states: the number of states, needed if neither rewards nor initial gives it; 2 by default.
 
     Example:
         >>> problem = Problem(discount=0.9, num_states=3)

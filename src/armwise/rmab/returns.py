@@ -1,21 +1,21 @@
-"""The exact discounted return of every policy of every arm, by one small linear system each (Algorithm 3).
+"""The exact discounted return of every policy of every arm, from one small linear system each (Algorithm 3).
 
 Write ``A = I − γT_π`` for the arm's chain under policy π. Algorithm 3 solves ``A · value = R`` and averages the value
-over the first state. We solve the transposed system instead, ``Aᵀ · occupancy = initial``: the expected discounted
-number of visits to each state. One solve then prices any reward:
+over the first state. We solve the transposed system instead, ``Aᵀ · occupancy = initial``. Its solution is the
+expected discounted number of visits to each state. One solve then gives the return of any reward:
 
     reward return  J  = Σ_s occupancy(s) · R(s)
     budget return  J̄  = Σ_s occupancy(s) · cost(π(s))
 
-What every action costs, an arm spends in every step, whatever it does: ``min(cost) / (1 − γ)``. Only the rest of the
-costs goes through the occupancy, so that this part is the same for all policies to the last bit.
+An arm spends the cost of the cheapest action in every step under every policy: ``min(cost) / (1 − γ)`` in all. Only
+the rest of the costs goes through the occupancy, so that this part is the same for all policies to the last bit.
 
 The occupancy is also half of the gradient. The other half is the value of the cotangent-weighted reward
-``ḡ·R + ḡ̄·cost``, one more solve, whichever of the two returns is differentiated:
+``ḡ·R + ḡ̄·cost``. It takes one more solve, for one return or for both:
 
     ∂J/∂T(s, π(s), s')  =  γ · occupancy(s) · value(s')
 
-That is for any policies. All policies of an arm together share most of this work (``policy_tree.py``).
+This file works for any list of policies. For all policies of an arm, ``policy_tree.py`` shares most of this work.
 """
 
 from functools import partial
@@ -42,16 +42,16 @@ PerPolicy = Float[Array, "arms policies"]
 def policy_returns(
     transitions: ArrayLike, problem: Problem, policies: ArrayLike
 ) -> tuple[Float[Array, "arms policies"], Float[Array, "arms policies"]]:
-    """Exact discounted reward and budget of each policy on each arm (Algorithm 3, for R and for the budget reward).
+    """Exact discounted reward and budget of each policy on each arm (Algorithm 3, once for R and once for the budget).
 
-    Gradients with respect to the transitions and to every part of the problem are exact. A leading batch, such as
-    cohorts, goes through ``jax.vmap``.
+    Gradients with respect to the transitions and to every part of the problem are exact. For a leading batch axis, such
+    as cohorts, use ``jax.vmap``.
 
     Args:
         transitions: ``[arms, states, actions, states]``, the probability of each next state.
         problem: rewards, discount, first states and costs.
         policies: integers ``[policies, states]``: the action each policy takes in each state; or ``[arms, policies,
-            states]``, each arm's own, such as ``index_policies``.
+            states]`` for different policies per arm, such as ``index_policies``.
 
     Returns:
         The reward returns J and the budget returns J̄, each ``[arms, policies]``, in the precision of transitions.
@@ -96,10 +96,10 @@ def fixed_policy_returns(
 
 
 def passive_returns(transitions: ArrayLike, problem: Problem) -> Float[Array, " arms"]:
-    """Exact discounted reward of each arm when no one is ever acted on: the 0 of normalised decision quality.
+    """Exact discounted reward of each arm when no arm is ever acted on; normalised decision quality takes this as 0.
 
     Args:
-        transitions: ``[arms, states, actions, states]``; action 0 is to leave alone.
+        transitions: ``[arms, states, actions, states]``; action 0 is no call.
         problem: rewards, discount, first states and costs.
 
     Returns:
@@ -119,7 +119,7 @@ def _check_own_policies(policies: ArrayLike, transitions: Transitions) -> Int[Ar
 
 
 def check_arm_policy(policy: ArrayLike, transitions: Transitions) -> Int[Array, "arms states"]:
-    """One policy per arm, ``[arms, states]``, as an integer array of actions that exist."""
+    """One policy per arm, ``[arms, states]``, as an integer array; refuses actions that do not exist."""
     num_arms, num_states, num_actions, _ = transitions.shape
     chosen = check_policies(policy, num_states, num_actions, "arm")
     if chosen.shape[0] != num_arms:
@@ -128,7 +128,7 @@ def check_arm_policy(policy: ArrayLike, transitions: Transitions) -> Int[Array, 
 
 
 def check_fits(problem: Problem, transitions: Transitions) -> None:
-    """Refuse a problem whose states, actions or arms are not those of the transitions.
+    """Refuse a problem whose states, actions or arms do not match the transitions.
 
     Also refuse transitions whose rows do not sum to 1 as exactly as the problem's discount needs.
     """
@@ -171,7 +171,7 @@ def _returns(transitions: Transitions, problem: Problem, policies: Policies) -> 
 def in_precision_of(transitions: Transitions, problem: Problem) -> tuple[Array, Array, Array, Array]:
     """Rewards, initial, costs and discount in the precision of the transitions.
 
-    A float64 problem must not silently widen float32 arms.
+    A float64 problem must not silently turn a float32 computation into float64.
     """
     cast = partial(jnp.asarray, dtype=transitions.dtype)
     rewards = cast(problem.rewards).reshape(-1, problem.num_states)
@@ -182,10 +182,10 @@ def in_precision_of(transitions: Transitions, problem: Problem) -> tuple[Array, 
 def split_costs(
     rewards: PerState, initial: PerState, costs: Float[Array, " actions"], discount: Float[Array, ""]
 ) -> tuple[tuple[PerState, PerState, Float[Array, " actions"], Float[Array, ""]], Float[Array, ""]]:
-    """A problem with costs less the smallest one, and what that smallest one spends in all steps.
+    """The problem with the smallest cost subtracted from all costs, and the discounted sum of that smallest cost.
 
-    Solved for with the rest, the part that all policies share would differ between them by rounding errors of
-    eps / (1 − γ), and a budget that just pays for it would be short of it.
+    All policies spend this sum. If it went through the linear systems, it would differ between policies by rounding
+    errors of eps / (1 − γ), and a budget that is just enough for it would seem too small.
     """
     least = jnp.min(costs)
     return (rewards, initial, costs - least, discount), least / (1 - discount)
@@ -199,7 +199,7 @@ def _solve_many_states(
     discount: Float[Array, ""],
     policies: Policies,
 ) -> tuple[PerPolicy, PerPolicy]:
-    """The same by LAPACK, whose derivative JAX knows, for more states than are worth writing out."""
+    """The returns by LAPACK, for too many states to write the elimination out; JAX knows its derivative."""
     num_arms, num_states = transitions.shape[:2]
     chosen = jnp.broadcast_to(policies, (num_arms, *policies.shape[1:]))
     arm, state = jnp.arange(num_arms)[:, None, None], jnp.arange(num_states)[None, None]
@@ -242,7 +242,7 @@ def _backward(saved, cotangents):  # type: ignore[no-untyped-def]
     value = solve(system, payoff)
 
     def total(per_policy, like):  # type: ignore[no-untyped-def]
-        """Sum over policies, and over arms where the argument is shared by all of them."""
+        """Sum over policies, and also over arms if all arms share the argument."""
         per_arm = jnp.sum(per_policy, axis=1)
         return per_arm if like.shape[0] == per_arm.shape[0] else jnp.sum(per_arm, keepdims=True)
 

@@ -1,11 +1,11 @@
-"""The engine of the simulation: all arms together, step by step, many trajectories at once.
+"""The engine of the simulation: it moves all arms step by step, in many trajectories at once.
 
 Two ideas make it fast:
 
-- The (arm, state) pairs are ranked once (``choices``). A step then needs no sort: the arms acted on are those whose
-  rank is below a cut, and a binary search, counting the arms below it, takes ``log₂(arms · states)`` passes.
-- Trajectories lie along the last axis, so each operation is one vector operation over many trajectories, and a table
-  is read by comparing the state with each of its few values rather than by gathering.
+- The (arm, state) pairs are ranked once (``choices``). A step then needs no sort: it acts on the arms whose rank is
+  below a cut. A binary search that counts the arms below the cut finds it in ``log₂(arms · states)`` passes.
+- Trajectories are the last axis, so each operation is one vector operation over many trajectories. A table is read by
+  comparing the state with each of its few values, not by gathering.
 
 Trajectories are simulated in blocks that fit in the cache. Draws belong to an arm, a trajectory and a step
 (``draws``), so neither the blocks nor the order of rows change any result.
@@ -24,22 +24,22 @@ from armwise.rmab.choices import Rule, States, look_up
 from armwise.rmab.draws import arm_words, uniforms
 from armwise.rmab.problem import Problem
 
-# Elements (arms × trajectories) simulated together: four bytes each and about ten live arrays fit in a 16 MB cache.
+# Elements (arms × trajectories) simulated together: at four bytes each, about ten live arrays fit in a 16 MB cache.
 BLOCK_ELEMENTS = 2**18
-# From so many states on the next one is searched for; below, its boundaries are compared one by one, which is faster
-# there and many times slower beyond (docs/performance.md).
+# From this number of states on, bisection finds the next state. With fewer states, comparing with every boundary is
+# faster; with more, that is many times slower (docs/performance.md).
 FEWEST_STATES_SEARCHED = 7
 
 
 class Trace(NamedTuple):
-    """What happened to each arm at each step of each trajectory, in the smallest integers that hold it."""
+    """What happened to each arm at each step of each trajectory, stored in the smallest integers that fit."""
 
     states: Int[Array, "trajectories steps arms"]  # before acting
     actions: Int[Array, "trajectories steps arms"]
 
 
 class Arms(eqx.Module):
-    """The arms in order of identity, with everything a step looks up, each a table over states or pairs."""
+    """The arms in the order of their ids, with the tables that a step looks up."""
 
     words: UInt32[Array, "arms 2"]
     first: Float[Array, "#arms states"]  # cumulative distribution of the first state
@@ -57,14 +57,14 @@ def tabulate(
     ids: Integer[Array, " arms"],
     order: Int[Array, " arms"],
 ) -> Arms:
-    """Lay out what the steps look up, the arms in the given order."""
+    """Prepare the tables that the steps look up, with the arms in the given order."""
 
     def per_arm(values: Float[Array, "..."]) -> Float[Array, "#arms states"]:
         rows = values.astype(transitions.dtype)
         return rows[None] if rows.ndim == 1 else rows[order]
 
     def cumulative(rows: Float[Array, "*rows states"]) -> Float[Array, "*rows states"]:
-        """Ending at 1 exactly, so that rounding in a row never lets an impossible state happen."""
+        """Cumulative sums that end at exactly 1, so that rounding in a row never lets an impossible state happen."""
         sums = jnp.cumsum(rows, axis=-1)
         return sums / sums[..., -1:]
 
@@ -90,7 +90,7 @@ def _draw(uniform: Float[Array, "2 arms pairs"], thresholds: Callable[[int], Arr
 def _search(
     uniform: Float[Array, "2 arms pairs"], table: Float[Array, "arms situations states"], row: States
 ) -> States:
-    """What ``_draw`` answers, by bisection: a few gathers instead of a comparison with each entry of each row."""
+    """The same state as ``_draw``, by bisection: a few gathers instead of a comparison with each entry of each row."""
     num_arms, _, num_states = table.shape
     size = 1 << (num_states - 1).bit_length()
     # The last boundary is 1, above every draw.
@@ -113,7 +113,7 @@ def first_states(arms: Arms, pairs: UInt32[Array, " pairs"]) -> States:
 def next_states(
     arms: Arms, pairs: UInt32[Array, " pairs"], states: States, actions: States, step: Int[Array, ""]
 ) -> States:
-    """Step t uses the draws numbered t + 1; those numbered 0 chose the first states."""
+    """Each arm's next state. Step t uses the draws numbered t + 1; the draws numbered 0 chose the first states."""
     draws = uniforms(arms.words, pairs, (step + 1).astype(jnp.uint32), arms.next.dtype)
     situation = states * arms.costs.shape[0] + actions
     if arms.next.shape[2] >= FEWEST_STATES_SEARCHED:
@@ -125,7 +125,7 @@ def next_states(
 def run(
     arms: Arms, choose: Rule, num_trajectories: int, steps: int
 ) -> tuple[Float[Array, " trajectories"], Float[Array, " trajectories"]]:
-    """Discounted reward and cost of all arms together in each trajectory, a block of trajectories at a time."""
+    """Discounted reward and cost of all arms together in each trajectory, computed in blocks of trajectories."""
     dtype = arms.next.dtype
 
     def block(pairs: UInt32[Array, " pairs"]) -> tuple[Array, Array]:
@@ -176,7 +176,7 @@ def _smallest_integer(count: int) -> np.dtype:
 
 
 def blocks(num_trajectories: int, num_arms: int) -> UInt32[Array, "blocks pairs"]:
-    """Numbers of the pairs of trajectories (2p, 2p + 1), in rows to be simulated together."""
+    """Numbers p of the pairs of trajectories (2p, 2p + 1); the simulation runs one row at a time."""
     num_pairs = -(-num_trajectories // 2)
     at_most = max(1, BLOCK_ELEMENTS // (2 * max(1, num_arms)))
     num_blocks = -(-num_pairs // at_most)

@@ -1,4 +1,4 @@
-"""Simulating all arms together, week by week: under a budget of calls (Equation 3), or under a given policy."""
+"""Simulation of all arms together, week by week, under a budget of calls (Equation 3) or a given policy."""
 
 import math
 
@@ -41,21 +41,21 @@ def simulate(
 ) -> Float[Array, " trajectories"]:
     """Discounted return of all arms together, acting at each step on the ``budget`` arms of highest priority (Eq. 3).
 
-    With Whittle indices as priorities this is the Whittle policy, and its mean the joint decision quality of the
-    paper. The same key gives every policy the same luck (common random numbers), so differences between policies are
-    far more precise than each return. Batch cohorts with ``jax.vmap`` or ``jax.lax.map``.
+    With Whittle indices as priorities this is the Whittle policy, and its mean return is the joint decision quality of
+    the paper. The same key gives every policy the same luck (common random numbers), so differences between policies
+    are far more precise than each return. For many cohorts use ``jax.vmap`` or ``jax.lax.map``.
 
     Args:
         key: a JAX random key.
         transitions: ``[arms, states, 2, states]``, the chains that the arms really follow.
-        priorities: ``[arms, states]``, who comes first; an arm in a state of priority ``-inf`` is never acted on. Or
+        priorities: ``[arms, states]``, highest first; an arm in a state of priority ``-inf`` is never acted on. Or
             ``RoundRobin()``, ``RandomCalls()`` or ``LongestFirst()``.
         problem: rewards, discount and first states.
-        budget: how many arms are acted on at each step; more than there are arms is the same as all of them.
+        budget: how many arms are acted on at each step; a budget above the number of arms acts on all of them.
         num_trajectories: how many independent runs. Memory does not grow with it.
         horizon: number of steps; by default until ``discount ** horizon < 1e-3``.
         ids: one integer in ``[0, 2³²)`` per arm, by default its row number. An arm's luck and its place among equal
-            priorities depend on its id and the key, so that reordering rows with their ids changes nothing.
+            priorities depend only on its id and the key, so reordering rows with their ids changes nothing.
 
     Returns:
         The discounted sum of all arms' rewards in each trajectory, ``[num_trajectories]``.
@@ -82,7 +82,7 @@ def simulate_spend(
     horizon: int | None,
     ids: ArrayLike | None,
 ) -> tuple[Float[Array, " trajectories"], Float[Array, " trajectories"]]:
-    """What ``simulate`` returns, and the discounted sum of all arms' costs in each trajectory."""
+    """The discounted sums of all arms' rewards, as in ``simulate``, and of their costs, in each trajectory."""
     arms, order, count, steps = _prepare(key, transitions, problem, num_trajectories, horizon, ids)
     return run(arms, _rule(priorities, budget, arms, order, steps), count, steps)
 
@@ -99,7 +99,7 @@ def simulate_policy(
 ) -> tuple[Float[Array, " trajectories"], Float[Array, " trajectories"]]:
     """Discounted reward and budget of a given policy per arm, by simulation; any number of actions.
 
-    ``fixed_policy_returns`` gives the same in expectation, exactly. The luck is that of ``simulate`` for the same key.
+    ``fixed_policy_returns`` computes the exact expectation. The same key gives the same luck as in ``simulate``.
 
     Args:
         key: a JAX random key.
@@ -129,9 +129,9 @@ def simulate_trace(
     *,
     ids: ArrayLike | None = None,
 ) -> Trace:
-    """Each arm's state and action at each step of what ``simulate`` does for the same arguments.
+    """Each arm's state and action at each step of the run of ``simulate`` with the same arguments.
 
-    Memory grows with arms × trajectories × steps: two bytes for each, three beyond 128 states.
+    Memory grows with arms × trajectories × steps: two bytes for each, three with more than 128 states.
 
     Args:
         key: a JAX random key; the trajectories are those of ``simulate`` with this key.
@@ -144,7 +144,7 @@ def simulate_trace(
         ids: as in ``simulate``.
 
     Returns:
-        States before acting and actions, each ``[num_trajectories, steps, arms]``, arms in the order given.
+        The states before acting and the actions, each ``[num_trajectories, steps, arms]``, arms in the order given.
     """
     arms, order, count, steps = _prepare(key, transitions, problem, num_trajectories, horizon, ids)
     trace = run_traced(arms, _rule(priorities, budget, arms, order, steps), count, steps)
@@ -152,7 +152,7 @@ def simulate_trace(
 
 
 def default_horizon(discount: float) -> int:
-    """The number of steps until a reward weighs less than 0.001 of the first.
+    """The number of steps until a reward weighs less than 0.001 times the first reward.
 
     Example:
         >>> default_horizon(0.9)
@@ -170,20 +170,20 @@ def _prepare(
     horizon: int | None,
     ids: ArrayLike | None,
 ) -> tuple[Arms, Int[Array, " arms"], int, int]:
-    """The arms in order of identity, the rows in that order, and the numbers of trajectories and steps."""
+    """The arms in the order of their ids, the row numbers in that order, and the numbers of trajectories and steps."""
     array = check_transitions(transitions)
     check_fits(problem, array)
     check_key(key)
     count = check_count("num_trajectories", num_trajectories, minimum=1)
     steps = check_horizon(horizon, problem)
     identity = check_ids(ids, array.shape[:1])
-    # Sums of floats depend on their order, so arms are added up in the order of their ids, not of the rows.
+    # Float sums depend on their order. Adding arms in the order of their ids makes the row order irrelevant.
     order = jnp.argsort(identity)
     return tabulate(key, array, problem, identity, order), order, count, steps
 
 
 def check_horizon(horizon: int | None, problem: Problem) -> int:
-    """The number of steps: as given, or until the discount makes the rest negligible."""
+    """The given number of steps, or ``default_horizon`` of the problem's discount."""
     if horizon is not None:
         return check_count("horizon", horizon, minimum=1)
     if not is_concrete(problem.discount):
@@ -204,7 +204,7 @@ def _rule(
 
 
 def check_priorities(priorities: ArrayLike, shape: tuple[int, ...]) -> Float[Array, "*cohorts arms states"]:
-    """Priorities of the given shape, none of them NaN."""
+    """The priorities as an array of the given shape; refuses NaN."""
     array = as_float_array("priorities", priorities)
     if array.shape != shape:
         raise InvalidInputError(

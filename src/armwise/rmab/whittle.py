@@ -1,28 +1,28 @@
-"""Whittle indices: for each state of each arm, the price of a call at which calling and leaving alone are equally good.
+"""Whittle indices: for each state of each arm, the price of a call at which calling and not calling are equally good.
 
 Let acting cost a price λ per unit of budget. Under a policy that acts in the states of an *active set*, an arm's
-value is linear in λ, and so is the advantage of acting over not acting in each state s:
+value is linear in λ. So is the advantage of acting over not acting in each state s:
 
     advantage(s) = gain(s) − λ · work(s)
     gain  = γ(T¹ − T⁰) · (I − γT_π)⁻¹ R             what acting now earns later
-    work  = 1 + γ(T¹ − T⁰) · (I − γT_π)⁻¹ 1_active   the budget acting now uses, now and later
+    work  = 1 + γ(T¹ − T⁰) · (I − γT_π)⁻¹ 1_active   the budget that acting now uses, now and later
 
 At λ = −∞ it is best to act everywhere. As λ rises, the first active state whose advantage falls to zero leaves the
-active set, and the price at which it leaves is its index. Leaving changes one row of T_π, so the whole tableau
-``[γ(T¹ − T⁰)(I − γT_π)⁻¹ | gain | work]`` follows by one rank-one update: S departures of O(S²) each, O(S³) for all
+active set. The price at which it leaves is its index. Leaving changes one row of T_π, so one rank-one update gives the
+whole new tableau ``[γ(T¹ − T⁰)(I − γT_π)⁻¹ | gain | work]``. There are S departures of O(S²) each: O(S³) for all
 indices, exact to rounding. This is the algorithm of Gast, Gaujal and Khun (2023), *Testing indexability and computing
-Whittle and Gittins index in subcubic time*, in the plain cubic form, which for few states is the fastest; see also
+Whittle and Gittins index in subcubic time*, in the plain cubic form, which is the fastest for few states. See also
 Niño-Mora (2020), *A fast-pivoting algorithm for Whittle's restless bandit index*.
 
 **Conditioning.** (I − γT_π)⁻¹ has entries as large as 1/(1 − γ), but the rows of T¹ − T⁰ sum to zero, so a constant
-added to the values cancels. Adding γ to one column of I − γT_π subtracts just such a constant and leaves a system as
-well conditioned as the chain's own mixing, whatever the discount: chains that mix keep float32's digits at γ = 0.999.
-(A chain that does not, such as a deterministic one with several ends, has indices that depend on 1 − γ itself, and
-float32 knows 1 − 0.999 to four digits only: use float64 there.)
+added to the values cancels. Adding γ to one column of I − γT_π subtracts such a constant. The conditioning of the
+resulting system depends on how well the chain mixes, not on the discount: chains that mix keep float32's digits at
+γ = 0.999. (A chain that does not mix, such as a deterministic one with several ends, has indices that depend on 1 − γ
+itself, and float32 holds only four digits of 1 − 0.999. Use float64 there.)
 
 **Indexability.** An arm has indices if no state that has left the active set ever wants to return as λ rises. All
-arms of two states do. For an arm that does not, each state's "index" is the price at which it leaves when leaving is
-final: finite, reproducible, and the true index up to the first return.
+arms with two states have indices. For an arm without indices, each state's "index" is the price at which it leaves when
+leaving is final. This price is finite and reproducible, and it is the true index up to the first return.
 """
 
 from typing import NamedTuple
@@ -42,10 +42,10 @@ OneArm = Float[Array, "states 2 states"]
 PerState = Float[Array, " states"]
 Scalar = Float[Array, ""]
 
-# Arms handled together, few enough for the tableaus to stay in a core's cache (measured: 1,000,000 arms of 5 states
-# take 0.42 s this way and 1.8 s all at once).
+# How many arms to handle together: few enough for the tableaus to stay in a core's cache (measured: 1,000,000 arms of
+# 5 states take 0.42 s this way and 1.8 s all at once).
 ARMS_AT_ONCE = 64
-# Enough to fill an accelerator: on one H200 the same take 4 ms this way, and 1.05 s in batches of 64.
+# Enough arms to fill an accelerator: on one H200 the same arms take 4 ms this way, and 1.05 s in batches of 64.
 ARMS_AT_ONCE_ON_AN_ACCELERATOR = 2**16
 
 
@@ -54,16 +54,16 @@ class Departures(NamedTuple):
 
     prices: PerState  # the price at which each state leaves the active set
     active_sets: Bool[Array, "states states"]  # row s: the active set at the moment state s leaves, s included
-    returns: Bool[Array, ""]  # whether a state that had left would want to return: then there is no index
+    returns: Bool[Array, ""]  # whether a state that has left wants to return: then there is no index
 
 
 def whittle_indices(transitions: ArrayLike, problem: Problem) -> Float[Array, "arms states"]:
     """The Whittle index of each state of each arm, exact to rounding (the WI of Equation 3).
 
-    Differentiable almost everywhere in the transitions (along the simplex), the rewards and the discount: implicitly,
-    under the policy that is greedy at the index. For an arm without an index see ``is_indexable`` and the module's
-    text; the value returned is finite all the same. Every value lies within ``±γ(max R − min R)/(1 − γ)``, divided by
-    the cost of calling over not calling.
+    The indices are differentiable almost everywhere in the transitions (along the simplex), the rewards and the
+    discount. The derivative is implicit, under the policy that is greedy at the index. For an arm without indices
+    (``is_indexable``) the values are finite too; the text of this module says what they are. Every value lies within
+    ``±γ(max R − min R)/(1 − γ)``, divided by the cost of calling over not calling.
 
     Args:
         transitions: ``[arms, states, 2, states]``; action 1 is the call.
@@ -73,7 +73,7 @@ def whittle_indices(transitions: ArrayLike, problem: Problem) -> Float[Array, "a
         The indices, ``[arms, states]``, in the precision of transitions.
 
     Example:
-        Example 4.1: a call in state 0 wins state 1 for good, worth γ/(1 − γ); in state 1 it changes nothing.
+        Example 4.1: a call in state 0 moves the arm to state 1 for good, worth γ/(1 − γ); in state 1 it has no effect.
 
         >>> transitions = jnp.array([[[[1.0, 0.0], [0.0, 1.0]], [[0.0, 1.0], [0.0, 1.0]]]])
         >>> whittle_indices(transitions, Problem(discount=0.9)).round(4).tolist()
@@ -86,9 +86,9 @@ def whittle_indices(transitions: ArrayLike, problem: Problem) -> Float[Array, "a
 def is_indexable(transitions: ArrayLike, problem: Problem) -> Bool[Array, " arms"]:
     """Which arms have Whittle indices.
 
-    In the strict sense of Gast, Gaujal and Khun (2023): as the price rises, no optimal policy acts in a state that an
-    optimal policy at a lower price left alone. A state that merely becomes indifferent again at a single price is
-    counted as a return; such ties need exactly repeated numbers, as in deterministic chains.
+    This is the strict sense of Gast, Gaujal and Khun (2023): as the price rises, no optimal policy acts in a state in
+    which an optimal policy at a lower price did not act. A state that becomes indifferent again at just one price also
+    counts as a return. Such ties need exactly repeated numbers, as in deterministic chains.
 
     Args:
         transitions: ``[arms, states, 2, states]``.
@@ -104,9 +104,9 @@ def is_indexable(transitions: ArrayLike, problem: Problem) -> Bool[Array, " arms
 
 
 def departure_ranks(transitions: ArrayLike, problem: Problem) -> Int32[Array, "arms states"]:
-    """Each state's place in its arm's order of worth: 0 for the one that leaves the active set last."""
+    """Each state's rank in its arm's order of worth: 0 for the state that leaves the active set last."""
     array, rewards, discount, _ = _prepare(transitions, problem)
-    active = _all_departures(array, rewards, discount).active_sets  # as many as leave with the state or after it
+    active = _all_departures(array, rewards, discount).active_sets  # row s: states that leave with s or later
     return jnp.sum(active, axis=-1, dtype=jnp.int32) - 1
 
 
@@ -124,7 +124,7 @@ def _prepare(
             f"but costs is {problem.costs.tolist()}."
         )
     rewards = jnp.asarray(problem.rewards, array.dtype).reshape(-1, array.shape[1])
-    # A constant changes no index, and without it no digits are lost to it.
+    # Subtracting a constant changes no index and avoids cancellation.
     rewards = rewards - jax.lax.stop_gradient(jnp.min(rewards, axis=1, keepdims=True))
     rewards = jnp.broadcast_to(rewards, array.shape[:2])
     return array, rewards, jnp.asarray(problem.discount, array.dtype), unit
@@ -140,17 +140,16 @@ def _whittle_indices(
 
 
 def _two_state_indices(transitions: OneArm, rewards: Float[Array, " 2"], discount: Scalar) -> Float[Array, " 2"]:
-    """The closed form for two states.
+    """The indices of an arm with two states, in closed form.
 
     A call in state s shifts the probability of state 1 by ``effect[s]``. The state where that is worth less leaves
-    the active set first, while the other is still acted in; the second leaves when neither is. At the moment a state
-    leaves, acting in it or not makes no difference, so the first price follows from acting in both states and the
-    second from acting in none.
+    the active set first, while the other is still active. At the moment a state leaves, acting in it or not makes no
+    difference. So the first price follows from acting in both states, and the second from acting in neither.
     """
     engaged = transitions[:, :, 1]
     effect = engaged[:, 1] - engaged[:, 0]
     worth = discount * effect * (rewards[1] - rewards[0])
-    persistence = engaged[1] - engaged[0]  # by action: how much longer state 1 lasts when begun in state 1
+    persistence = engaged[1] - engaged[0]  # by action: how much more likely state 1 is after state 1 than after state 0
     without, acting = worth / (1 - discount * persistence[0]), worth / (1 - discount * persistence[1])
     return jnp.where(worth <= worth[::-1], acting, without)
 
@@ -168,7 +167,7 @@ def _departure_prices_forward(transitions, rewards, discount):  # type: ignore[n
 
 
 def _departure_prices_backward(saved, cotangent):  # type: ignore[no-untyped-def]
-    """The active set does not move with the data almost everywhere: differentiate the price under a fixed one."""
+    """The derivative of the price under a fixed active set, which almost everywhere does not move with the data."""
     transitions, rewards, discount, active_sets = saved
     of_arms = jax.vmap(_prices_of_indifference, in_axes=(0, 0, None, 0))
     _, pull_back = jax.vjp(lambda t, r, d: of_arms(t, r, d, active_sets), transitions, rewards, discount)
@@ -181,7 +180,7 @@ _departure_prices.defvjp(_departure_prices_forward, _departure_prices_backward)
 def _prices_of_indifference(
     transitions: OneArm, rewards: PerState, discount: Scalar, active_sets: Bool[Array, "states states"]
 ) -> PerState:
-    """For each state, the price at which acting in it makes no difference, under its own fixed active set."""
+    """For each state, the price at which acting in it makes no difference, under a fixed active set for that state."""
 
     def price(state: Array, active: Bool[Array, " states"]) -> Scalar:
         chain = jnp.where(active[:, None], transitions[:, 1], transitions[:, 0])
@@ -200,10 +199,10 @@ def _solve(matrix: Float[Array, "states states"], right_side: PerState) -> PerSt
 
 
 def _deflated_system(chain: Float[Array, "states states"], discount: Scalar) -> Float[Array, "states states"]:
-    """``I − γT + γ·1·eᵀ`` for the last state's unit vector e: solutions differ from those of I − γT by a constant.
+    """``I − γT + γ·1·eᵀ`` for the last state's unit vector e; its solutions differ from those of I − γT by a constant.
 
-    All but the last row and column are those of a strictly diagonally dominant matrix, and the last pivot of an
-    elimination in order is ``1 / ((1 − γ) · expected visits to the last state)``, at least 1: no pivoting needed.
+    Elimination in order needs no pivoting: without the last row and column the matrix is strictly diagonally dominant,
+    and the last pivot is ``1 / ((1 − γ) · expected visits to the last state)``, which is at least 1.
     """
     identity = jnp.eye(chain.shape[0], dtype=chain.dtype)
     return (identity - discount * chain).at[:, -1].add(discount)
@@ -213,11 +212,11 @@ def _deflated_system(chain: Float[Array, "states states"], discount: Scalar) -> 
 def _all_departures(
     transitions: Float[Array, "arms states 2 states"], rewards: Float[Array, "arms states"], discount: Scalar
 ) -> Departures:
-    """The departures of every arm, in batches of one size, so that an arm's neighbours never change its last digit."""
+    """The departures of every arm, in batches of one size, so that other arms never change an arm's last digit."""
     num_arms = transitions.shape[0]
-    # At least two batches: XLA would compile the body of a loop of one differently.
+    # At least two batches, because XLA compiles the body of a one-step loop differently.
     size = ARMS_AT_ONCE
-    if not on_cpu():  # under vmap, a small cohort must not be filled up to a large batch
+    if not on_cpu():  # under vmap, do not pad a small cohort to a large batch
         size = min(ARMS_AT_ONCE_ON_AN_ACCELERATOR, -(-num_arms // (2 * ARMS_AT_ONCE)) * ARMS_AT_ONCE)
     padding = max(2, -(-num_arms // size)) * size - num_arms
 
@@ -233,7 +232,7 @@ def _all_departures(
 
 
 def _departures(transitions: OneArm, rewards: PerState, discount: Scalar) -> Departures:
-    """Follow one arm as the price rises and its states leave the active set, one by one."""
+    """The departures of one arm: its states leave the active set one by one as the price rises."""
     num_states = rewards.shape[0]
     tableau = _first_tableau(transitions, discount)
     gain, work = jnp.sum(tableau * rewards[None], axis=1), 1 + jnp.sum(tableau, axis=1)
@@ -241,8 +240,8 @@ def _departures(transitions: OneArm, rewards: PerState, discount: Scalar) -> Dep
 
     def depart(carry, _):  # type: ignore[no-untyped-def]
         tableau, gain, work, active, last_price = carry
-        # An active state with work <= 0 only gains from a rising price. One with work > 0 always exists: if acting
-        # saved work in every active state, acting nowhere would use more budget than none.
+        # A rising price never makes an active state with work <= 0 leave. A state with work > 0 always exists: if
+        # acting saved budget in every active state, acting nowhere would use a positive budget.
         leaves_at = jnp.where(active & (work > 0), gain / jnp.where(work > 0, work, 1), jnp.inf)
         leaver = jnp.arange(num_states) == jnp.argmin(leaves_at)
         price = jnp.clip(jnp.maximum(jnp.min(leaves_at), last_price), -bound, bound)
@@ -265,12 +264,12 @@ def _departures(transitions: OneArm, rewards: PerState, discount: Scalar) -> Dep
 
     start = (tableau, gain, work, jnp.ones(num_states, bool), -bound)
     _, (leaver, price, active, returns) = jax.lax.scan(depart, start, length=num_states)
-    turn = jnp.argmax(leaver, axis=0)  # at which departure each state left
+    turn = jnp.argmax(leaver, axis=0)  # the number of the departure at which each state left
     return Departures(price[turn], active[turn], jnp.any(returns))
 
 
 def _first_tableau(transitions: OneArm, discount: Scalar) -> Float[Array, "states states"]:
-    """``γ(T¹ − T⁰)(I − γT¹)⁻¹``, up to the constant that the rows of T¹ − T⁰ cancel, by column elimination."""
+    """``γ(T¹ − T⁰)(I − γT¹)⁻¹`` by column elimination, up to the constant that cancels in the rows of T¹ − T⁰."""
     num_states = transitions.shape[0]
     effect = discount * (transitions[:, 1] - transitions[:, 0])
     stacked = jnp.concatenate([_deflated_system(transitions[:, 1], discount), effect])
@@ -289,10 +288,12 @@ def _wants_to_return(
     last_price: Scalar,
     price: Scalar,
 ) -> Bool[Array, ""]:
-    """Whether, between two departures, acting becomes optimal again where it was not, or was indifferent and stays.
+    """Whether some state wants to return to the active set between two departures.
 
-    Advantages are linear in the price, so their signs at the two ends decide. A return beyond rounding always counts.
-    A mere touch of zero counts if the prices are clearly apart, so that it cannot be one departure seen twice.
+    A state that has left wants to return if acting in it becomes optimal again. An active state counts too if acting in
+    it was indifferent at the last price and it still does not leave. Advantages are linear in the price, so their signs
+    at the two ends decide. A return beyond rounding always counts. An advantage that only touches zero counts if the
+    two prices are clearly apart, so that it cannot be one departure seen twice.
     """
     tiny = jnp.finfo(gain.dtype).eps ** 0.75
     scale = jnp.max(jnp.abs(gain)) + jnp.abs(price) * jnp.max(jnp.abs(work))

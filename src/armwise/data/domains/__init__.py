@@ -1,1 +1,1 @@
-"""Domains: cohorts with the problem they pose, simulated or read from public data; ``armwise.data`` has them all."""
+"""Domains: cohorts with their problem, simulated or read from public data; ``armwise.data`` exports all of them."""

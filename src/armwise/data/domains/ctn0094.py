@@ -1,4 +1,4 @@
-"""Three randomised trials of treatment for opioid use disorder: who keeps coming, week by week."""
+"""Three randomised trials of treatment for opioid use disorder: weekly attendance of each person."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from armwise.rmab import Problem
 
 STATES_FILE, FEATURES_FILE = "weekly_states.csv.gz", "features.csv.gz"
 
-# The arm of each trial that counts as acting.
+# The arm of each trial that is action 1.
 ACTIVE_ARM = {"27": "Methadone", "30": "Outpatient BUP + EMM", "51": "Inpatient BUP"}
 CODES = ("-", "+", "*", "o", "_")
 OUTCOMES = {"engaged": ("-", "+", "*"), "negative": ("-",)}
@@ -48,26 +48,26 @@ def ctn0094(
     prior_strength: float = 5.0,
     discount: float = 0.9,
 ) -> Domain:
-    """One of the three trials harmonised as CTN-0094 (Balise, Odom, Calderon et al., MIT licence); all of it real.
+    """One of the three trials harmonised as CTN-0094 (Balise, Odom, Calderon et al., MIT licence); all data are real.
 
-    The state is whether the person gave the scheduled weekly sample; a week without a scheduled sample ("_", or no
-    row) is not observed. The action is the randomised arm, the same for a person in all weeks of a phase, so every
-    person shows one action only and the other one's row is the pool's. Compare with care: after the first week the
-    people found in a state differ between arms.
+    The state is whether the person gave the scheduled weekly sample. A week without a scheduled sample ("_", or no
+    row) is not observed. The action is the randomised arm, which is the same for a person in all weeks of a phase. So
+    every person shows only one action, and the row of the other action is the pool's. Compare actions with care: after
+    the first week, the people in a given state differ between arms.
 
-    Features: the intake columns as categories, numbers cut at quantiles, missing values a level of their own;
-    columns that do not vary within the trial, and the free-form baseline patterns, are left out.
+    Features: the intake columns as categories, with numbers cut at quantiles and a separate level for missing values.
+    Columns that do not vary within the trial, and the free-form baseline patterns, are left out.
 
     Args:
         path: the folder that holds ``weekly_states.csv.gz`` and ``features.csv.gz``.
-        seed: for the cohorts; a whole number or a JAX key.
+        seed: the seed of the cohorts; a whole number or a JAX key.
         trial: "27" (action 1: methadone), "30" (enhanced medical management) or "51" (buprenorphine).
         phase: 1, or 2 for the re-randomised second phase of trial 30.
         outcome: "engaged" (sample given) or "negative" (sample given and free of opioids) is state 1.
         num_bins: quantile levels of each numeric column.
         size: people in a cohort.
         budget: people per cohort who can have action 1 in a week.
-        prior_strength: how many observations the pool is worth.
+        prior_strength: the number of observations that the pool counts for.
         discount: weight of next week's reward.
     """
     _check_choices(trial, phase, outcome)

@@ -1,4 +1,4 @@
-"""What every domain returns, and what several of them need to build it."""
+"""The result of every domain, and functions that several domains use to build it."""
 
 from typing import Any, NamedTuple
 
@@ -11,17 +11,17 @@ PAPER_SHARES = (0.6, 0.2, 0.2)
 
 
 class Domain(NamedTuple):
-    """Cohorts to learn from, with the problem they pose.
+    """Cohorts for training and test, with their problem.
 
     Attributes:
-        cohorts: all of them, not yet split.
+        cohorts: all cohorts, not yet split.
         problem: rewards, discount, first states and costs.
         sizes: how many cohorts to train, validate and test on by default.
-        name: what to call it in tables and figures.
-        note: what in it is simulated or assumed, and what was left out.
-        behaviour: where people are simulated, the true chains by which they behave, in the shape and order of the
-            cohorts' ``true_transitions``; None where they are not known. The two differ where ``true_transitions``
-            are estimates from weeks seen, the paper's way.
+        name: the name of the domain in tables and figures.
+        note: what is simulated or assumed, and what was left out.
+        behaviour: the true chains that simulated people follow, in the shape and order of the cohorts'
+            ``true_transitions``; None if they are not known. The two differ if ``true_transitions`` are estimates from
+            observed weeks, as in the paper.
     """
 
     cohorts: Cohorts
@@ -32,20 +32,20 @@ class Domain(NamedTuple):
     behaviour: Float[Array, "cohorts arms states actions states"] | None = None
 
     def split(self, seed: Any) -> Splits:
-        """Train, validation and test cohorts of the default sizes."""
+        """Training, validation and test cohorts of the default sizes."""
         return split(self.cohorts, seed, *self.sizes)
 
     def split_numbers(self, seed: Any) -> SplitNumbers:
-        """The numbers of the cohorts in that split."""
+        """The numbers of the cohorts in ``split``."""
         return split_numbers(self.cohorts.num_cohorts, seed, *self.sizes)
 
 
 def split_sizes(num_cohorts: int, shares: tuple[float, float, float] = PAPER_SHARES) -> tuple[int, int, int]:
-    """How many cohorts to train, validate and test on, all of them used; fewer than three are all for training.
+    """How many cohorts to train, validate and test on; every cohort is used, and fewer than three are all for training.
 
     Args:
-        num_cohorts: how many there are.
-        shares: of training, validation and test; 60/20/20 by default, as in "Real-World Dataset".
+        num_cohorts: how many cohorts there are.
+        shares: the shares of training, validation and test; 60/20/20 by default, as in "Real-World Dataset".
 
     Example:
         >>> split_sizes(100), split_sizes(4)
@@ -58,5 +58,5 @@ def split_sizes(num_cohorts: int, shares: tuple[float, float, float] = PAPER_SHA
 
 
 def left_over_note(left_over: Any, size: int) -> str:
-    """Who is in no cohort, in words."""
+    """A sentence that says how many people are in no cohort."""
     return f"{len(left_over):,} people are left over from cohorts of {size}."

@@ -1,4 +1,4 @@
-"""HeartSteps: 37 people, a suggestion to walk randomised five times a day."""
+"""HeartSteps: 37 people, with a walking suggestion randomised five times a day."""
 
 from pathlib import Path
 from typing import Any
@@ -35,25 +35,25 @@ def heartsteps(
     prior_strength: float = 5.0,
     discount: float = 0.9,
 ) -> Domain:
-    """The HeartSteps V1 micro-randomised trial (Klasnja et al. 2019, CC BY 4.0); all of it real, and small.
+    """The HeartSteps V1 micro-randomised trial (Klasnja et al. 2019, CC BY 4.0): real and small.
 
-    Each decision point at which a person was available is one transition: the state is the number of steps in the 30
-    minutes before, the action whether a suggestion was sent, the next state the steps in the 30 minutes after. The
-    state after one decision point is not the state before the next, hours later, so there are counts but no
-    trajectories. Points with missing steps or actions are left out: unobserved is not inactive. With 37 people it is
-    a check, not a main data set.
+    Each decision point at which a person was available is one transition. The state comes from the number of steps in
+    the 30 minutes before. The action is whether a suggestion was sent. The next state comes from the steps in the 30
+    minutes after. The next decision point is hours later and has its own state before it, so there are counts but no
+    trajectories. Points with missing steps or actions are left out, because unobserved does not mean inactive. With 37
+    people this is a check, not a main data set.
 
-    Features: intake columns as categories, numbers cut at quantiles, missing values a level of their own.
+    Features: intake columns as categories, with numbers cut at quantiles and a separate level for missing values.
 
     Args:
         path: the folder that holds ``heartsteps_decisions.csv.gz`` and ``users.csv``.
-        seed: for the cohorts; a whole number or a JAX key.
+        seed: the seed of the cohorts; a whole number or a JAX key.
         thresholds: steps in 30 minutes that a state must exceed; one threshold makes two states.
         missing_is_zero: whether missing steps count as no steps, as in the trial's own analysis.
         num_bins: quantile levels of each numeric column.
         size: people in a cohort.
         budget: suggestions per cohort and decision point.
-        prior_strength: how many observations the pool is worth.
+        prior_strength: the number of observations that the pool counts for.
         discount: weight of the next decision point's reward.
     """
     table = _intake(Path(path) / USERS_FILE)

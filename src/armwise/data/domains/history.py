@@ -1,4 +1,4 @@
-"""A programme's past, simulated: who was called in each week, and what each person did next."""
+"""The simulated past of a programme: who was called in each week, and what each person did next."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from jaxtyping import Bool, Float, Int
 
 from armwise.data.trajectories import Trajectories
 
-# The state of a week that was not observed, as a rule that chooses calls sees it.
+# How a rule that chooses calls sees the state of an unobserved week.
 UNSEEN = -1
 # Chooses a step's actions from the states observed up to that step (UNSEEN elsewhere) and all earlier actions.
 Choose = Callable[
@@ -18,7 +18,7 @@ Choose = Callable[
 
 
 class Past(NamedTuple):
-    """What the programme observed, and all actions: trajectories keep none in a step that was not observed."""
+    """What the programme observed, and all actions; trajectories do not keep the actions of unobserved steps."""
 
     trajectories: Trajectories
     actions: Int[np.ndarray, "arms steps"]
@@ -27,7 +27,7 @@ class Past(NamedTuple):
 def random_calls(
     rng: np.random.Generator, num_groups: int, size: int, calls: int, num_steps: int
 ) -> Int[np.ndarray, "arms steps"]:
-    """Actions: in each group and at each step, ``calls`` of its ``size`` arms drawn uniformly, without replacement."""
+    """Random actions: in each group and step, call ``calls`` of ``size`` arms, drawn uniformly without replacement."""
     order = rng.random((num_groups, size, num_steps)).argsort(axis=1).argsort(axis=1)
     return (order < calls).astype(int).reshape(num_groups * size, num_steps)
 
@@ -41,10 +41,10 @@ def follow(
     """Let every arm follow its chain under given actions; every step is observed.
 
     Args:
-        rng: the source of chance.
-        transitions: the chains at each step; the last of them serves all later steps, so a single one serves all.
+        rng: the random generator.
+        transitions: the chains at each step; all later steps use the last one, so one entry is enough for all steps.
         actions: the action at each step.
-        initial: the distribution of the first state, of all arms or of each.
+        initial: the distribution of the first state, shared by all arms or one per arm.
     """
     observed = np.ones(actions.shape, dtype=bool)
     return follow_rule(rng, transitions, lambda _, past: actions[:, past.shape[1]], initial, observed).trajectories
@@ -57,14 +57,14 @@ def follow_rule(
     initial: Float[np.ndarray, "... states"],
     observed: Bool[np.ndarray, "arms steps"],
 ) -> Past:
-    """Let every arm follow its chain while actions are chosen step by step, from what was observed so far.
+    """Let every arm follow its chain, with actions chosen step by step from what was observed so far.
 
     Args:
-        rng: the source of chance.
-        transitions: the chains at each step; the last of them serves all later steps, so a single one serves all.
-        choose: the actions of a step.
-        initial: the distribution of the first state, of all arms or of each.
-        observed: which steps the programme saw.
+        rng: the random generator.
+        transitions: the chains at each step; all later steps use the last one, so one entry is enough for all steps.
+        choose: the function that chooses the actions of a step.
+        initial: the distribution of the first state, shared by all arms or one per arm.
+        observed: which steps the programme observed.
     """
     arms = np.arange(len(observed))
     states, actions = np.zeros((2, *observed.shape), dtype=int)
@@ -81,6 +81,6 @@ def follow_rule(
 
 
 def _draw(rng: np.random.Generator, probabilities: Float[np.ndarray, "arms states"]) -> Int[np.ndarray, " arms"]:
-    # The last sum is left out: rounding may put it below 1, and a draw above it would have no state.
+    # Leave out the last sum: rounding may put it below 1, and a draw above it would have no state.
     edges = np.cumsum(probabilities, axis=1)[:, :-1]
     return (rng.random(len(probabilities))[:, None] >= edges).sum(axis=1)

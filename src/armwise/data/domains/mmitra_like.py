@@ -1,4 +1,4 @@
-"""A simulated domain in the shape of the paper's private data. No number in it comes from a real person."""
+"""A simulated domain with the shape of the paper's private data. No number in it comes from a real person."""
 
 from typing import Any
 
@@ -12,8 +12,8 @@ from armwise.data.domains.programme import simulated_programme
 from armwise.data.trajectories import first_state_shares
 from armwise.rmab import Problem
 
-# The behaviour that published results of this domain were measured on. It differs from simulated_programme's defaults:
-# more people start engaged than stay so, engagement declines, and a call has the same effect in both states.
+# The behaviour behind the published results of this domain. It differs from simulated_programme's defaults: more people
+# start engaged than stay engaged, engagement declines, and a call has the same effect in both states.
 PUBLISHED_BEHAVIOUR: dict[str, Any] = {
     "explained": 0.1,
     "first_engaged": 0.7,
@@ -33,21 +33,21 @@ PUBLISHED_BEHAVIOUR: dict[str, Any] = {
 def mmitra_like(
     seed: Any = 0, *, size: int = 76, budget: int = 3, prior_strength: float = 5.0, discount: float = 0.9, **knobs: Any
 ) -> Domain:
-    """A SIMULATED programme in the shape of the paragraph "Real-World Dataset", whose data are private.
+    """A SIMULATED programme with the shape of the paragraph "Real-World Dataset", whose data are private.
 
     The shape is the paper's: 7,668 people, 44 categorical features, 7 weeks, two states, cohorts of 76 with a budget
-    of 3, split 60/20/20. The behaviour is assumed; ``simulated_programme`` lists the assumptions, each one a knob.
-    The "true" transitions are estimates from the 7 weeks with the pooled prior, exactly as in the paper: since a
-    person is called about once in 25 weeks, most rows for a call are the pool's. The domain's ``behaviour`` holds the
-    chains that people really follow, those of the last week.
+    of 3, split 60/20/20. The behaviour is assumed; ``simulated_programme`` lists the assumptions, and each is an
+    argument. The "true" transitions are estimates from the 7 weeks with the pooled prior, exactly as in the paper. A
+    person is called about once in 25 weeks, so most rows for a call are the pool's. The domain's ``behaviour`` holds
+    the chains that people really follow in the last week.
 
     Args:
         seed: a whole number or a JAX key.
         size: people in a cohort.
         budget: calls per cohort and week.
-        prior_strength: how many observations the pool is worth.
+        prior_strength: the number of observations that the pool counts for.
         discount: weight of next week's reward.
-        knobs: passed on to ``simulated_programme``; the others have the values of ``PUBLISHED_BEHAVIOUR``.
+        knobs: arguments of ``simulated_programme``; by default those of ``PUBLISHED_BEHAVIOUR``.
     """
     rng = generator(seed)
     programme = simulated_programme(rng, **(PUBLISHED_BEHAVIOUR | knobs))

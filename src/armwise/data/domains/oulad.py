@@ -1,4 +1,4 @@
-"""Students of the Open University: real engagement week by week, with a simulated nudge, since none was recorded."""
+"""Students of the Open University: real weekly engagement with a simulated nudge, because none was recorded."""
 
 from pathlib import Path
 from typing import Any
@@ -44,28 +44,28 @@ def oulad(
 ) -> Domain:
     """Weekly engagement of the Open University Learning Analytics Dataset (Kuzilek et al. 2017, CC BY 4.0).
 
-    What people do when left alone is real. No intervention was recorded, so a nudge is SIMULATED on top: with the
-    person's own probability |q| it moves the next state one up (one down if q < 0). Each real transition is, at
-    random, one in which the person was nudged; its next state is then the moved one, and the following transition
-    starts from the real state again. The true transitions know what the simulation knows: left alone, the paper's
-    estimate from all real transitions; nudged, the same row moved by q exactly.
+    What people do without a nudge is real. No intervention was recorded, so a nudge is SIMULATED on top: with the
+    person's own probability |q| it moves the next state one up (one down if q < 0). A random share of the real
+    transitions counts as nudged. The next state of such a transition is moved, and the following transition starts from
+    the real state again. The true transitions use what the simulation knows. Without a nudge, they are the paper's
+    estimate from all real transitions. With a nudge, they are the same row moved by exactly q.
 
-    Kept are the students registered by day 0 and not unregistered by then. Features: module and eight intake
-    columns as categories, numbers cut at quantiles, missing values a level of their own.
+    We keep the students who were registered by day 0 and had not unregistered by then. Features: the module and
+    eight intake columns as categories, with numbers cut at quantiles and a separate level for missing values.
 
     Args:
         path: the folder that holds ``oulad_weekly_clicks.csv.gz``.
-        seed: for the nudges and the cohorts; a whole number or a JAX key.
+        seed: the seed of the nudges and the cohorts; a whole number or a JAX key.
         weeks: first and last week of the trajectories, 0 to 38. Weeks after a module's end are not observed.
         thresholds: clicks in a week that a state must exceed; one threshold makes two states.
-        nudge_share: share of transitions that were nudged.
+        nudge_share: share of transitions that are nudged.
         nudge_effect: mean of q.
         nudge_spread: standard deviation of q between people; q is kept in [−0.9, 0.9].
         explained: share of q's variance that is a linear function of the features.
         num_bins: quantile levels of each numeric column.
         size: people in a cohort.
         budget: nudges per cohort and week.
-        prior_strength: how many observations the pool is worth.
+        prior_strength: the number of observations that the pool counts for.
         discount: weight of next week's reward.
     """
     rng = generator(seed)
@@ -89,7 +89,7 @@ def oulad(
 def with_nudge(
     passive: Float[np.ndarray, "arms states states"], effect: Float[np.ndarray, " arms"]
 ) -> Float[np.ndarray, "arms states 2 states"]:
-    """Transitions when left alone and when nudged: with probability |effect| the next state is one up, or one down.
+    """Transitions without and with a nudge, which moves the next state one up, or one down, with probability |effect|.
 
     Example:
         >>> with_nudge(np.array([[[0.5, 0.5], [0.25, 0.75]]]), np.array([0.5]))[0, :, 1].tolist()
@@ -116,7 +116,7 @@ def _read(folder: Path) -> pl.DataFrame:
     columns = {**words, "id_student": int, **numbers, **dates, "last_week": int, **clicks}
     table = read_table(folder / FILE, columns, optional)
     left_early = (pl.col("date_unregistration") <= 0).fill_null(False)
-    # Sorted, so that neither cohorts nor nudges depend on the order of the file's lines.
+    # Sort, so that neither cohorts nor nudges depend on the order of the file's lines.
     return table.filter((pl.col("date_registration") <= 0) & ~left_early).sort(KEYS)
 
 
@@ -145,7 +145,7 @@ def _effects(
 def _nudged_counts(
     rng: np.random.Generator, trajectories: Trajectories, effect: Float[np.ndarray, " arms"], share: float
 ) -> np.ndarray:
-    """The real transitions, some of them nudged and their next states moved accordingly."""
+    """The counts of the real transitions, where some are nudged and have their next states moved."""
     states, observed = np.asarray(trajectories.states), np.asarray(trajectories.observed)
     arm, step = np.nonzero(observed[:, :-1] & observed[:, 1:])
     nudged = rng.random(len(arm)) < share

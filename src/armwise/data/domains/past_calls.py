@@ -1,4 +1,4 @@
-"""Rules by which a simulated programme chose whom it called in the past."""
+"""Rules that a simulated programme used in the past to choose whom to call."""
 
 from collections.abc import Callable
 
@@ -12,19 +12,19 @@ Urgency = Callable[[Int[np.ndarray, "people weeks"]], Float[np.ndarray, " people
 
 
 def last_seen_state(seen: Int[np.ndarray, "people weeks"]) -> Float[np.ndarray, " people"]:
-    """The state in the last observed week; infinite for a person not observed yet, who so comes last."""
+    """The state in the last observed week; infinite for a person not observed yet, who is called last."""
     return _carried_forward(seen)[:, -1]
 
 
 def disengaged_run(seen: Int[np.ndarray, "people weeks"]) -> Float[np.ndarray, " people"]:
-    """Minus the weeks in a row, up to now, in the lowest state; a week not observed has the last observed state."""
+    """Minus the current run of weeks in the lowest state; an unobserved week has the last observed state."""
     elsewhere = (_carried_forward(seen) != 0)[:, ::-1]
     run = np.where(elsewhere.any(axis=1), elsewhere.argmax(axis=1), seen.shape[1])
     return np.where((seen == UNSEEN).all(axis=1), np.inf, -run)
 
 
 def engaged_share(seen: Int[np.ndarray, "people weeks"]) -> Float[np.ndarray, " people"]:
-    """The share of engaged weeks among those observed; infinite for a person not observed yet."""
+    """The share of engaged weeks among the observed weeks; infinite for a person not observed yet."""
     weeks = (seen != UNSEEN).sum(axis=1)
     return np.where(weeks > 0, (seen > 0).sum(axis=1) / np.maximum(weeks, 1), np.inf)
 
@@ -47,9 +47,9 @@ def choose_calls(rule: str, lots: Float[np.ndarray, "people weeks"], calls: int)
     """The rule as a function that chooses each week's calls from what was observed up to that week.
 
     Args:
-        rule: one of ``PAST_CALLS``. "once" takes turns in a random order and stops when everyone was called.
-        lots: uniform random numbers; of people who are equally urgent, the one with the lower lot is called.
-        calls: people called each week, all of them if there are fewer.
+        rule: one of ``PAST_CALLS``. "once" calls people in random order, each once, and then stops.
+        lots: uniform random numbers; between equally urgent people, the lower lot is called first.
+        calls: people called each week; if there are fewer people, all of them.
     """
     if rule not in PAST_CALLS:
         raise InvalidInputError(f"past_calls must be one of {', '.join(map(repr, PAST_CALLS))}, not {rule!r}.")
@@ -68,7 +68,7 @@ def choose_calls(rule: str, lots: Float[np.ndarray, "people weeks"], calls: int)
 
 
 def _carried_forward(seen: Int[np.ndarray, "people weeks"]) -> Float[np.ndarray, "people weeks"]:
-    """Each week's state, or the last one observed before it; infinite where there is none."""
+    """Each week's state, or the last one observed before it; infinite if there is none."""
     weeks = np.where(seen != UNSEEN, np.arange(seen.shape[1]), -1)
     last = np.maximum.accumulate(weeks, axis=1)
     states = np.take_along_axis(seen, np.maximum(last, 0), axis=1).astype(float)

@@ -1,4 +1,4 @@
-"""A simulated programme whose truth is known. Its behaviour is assumed; no number in it comes from a real person."""
+"""A simulated programme with known true behaviour. The behaviour is assumed; no number comes from a real person."""
 
 from typing import Any, NamedTuple
 
@@ -16,20 +16,20 @@ from armwise.errors import InvalidInputError
 # 44 categories: mostly yes or no and short scales, a few long lists such as occupations.
 INTAKE_LEVELS = (2,) * 16 + (3,) * 9 + (4,) * 6 + (5,) * 5 + (6, 7, 8, 8, 10, 12, 15, 20)
 
-# 0 is as good as 0.0, also where types are checked at run time.
+# 0 is accepted like 0.0, also where types are checked at run time.
 Number = int | float
 
 
 class Programme(NamedTuple):
-    """A simulated programme with what only a simulation knows.
+    """A simulated programme, together with the truth that only a simulation knows.
 
     Attributes:
-        features: of each person, at intake.
+        features: the features of each person at intake.
         behaviour: the probability of engaging next week, ``[weeks - 1, people, states, actions]``.
-        trajectories: what the programme saw. They keep no call in a week that was not observed.
-        calls: every call that was made, ``[people, weeks]``, also in weeks that were not observed.
+        trajectories: what the programme observed. They do not keep calls in unobserved weeks.
+        calls: every call that was made, ``[people, weeks]``, also in unobserved weeks.
         call_probabilities: the probability, before lots were drawn, that a person was called in a week,
-            ``[people, weeks]``; None where past calls followed a rule other than "random".
+            ``[people, weeks]``; None if past calls followed a rule other than "random".
     """
 
     features: Features
@@ -40,10 +40,10 @@ class Programme(NamedTuple):
 
     @property
     def transitions(self) -> Float[np.ndarray, "people states actions states"]:
-        """The true chains, ``[people, states, actions, states]``: those of the last transition that was simulated.
+        """The true chains, ``[people, states, actions, states]``: those of the last simulated transition.
 
-        Without a weekly decline they hold in every week. With one, they are the chains of the last week, and the
-        weeks that follow are judged as if the decline had stopped.
+        Without a weekly decline they hold in every week. With a decline they are the chains of the last week, so later
+        weeks are judged as if the decline had stopped.
         """
         return _chains(self.behaviour[-1])
 
@@ -71,20 +71,20 @@ def simulated_programme(
     past_calls: str = "random",
     unobserved: Number = 0.0,
 ) -> Programme:
-    """Simulate people of a programme: how they behave, whom it called, and what it saw of them.
+    """Simulate a programme: how its people behave, whom it called, and what it observed.
 
-    A person in state s engages next week with probability σ(base(s) + spread × trait(s) − decline × week), and, when
-    called, with the person's own call effect in s added inside σ. In a null world, where calls do nothing,
-    ``call_effect`` and ``call_effect_spread`` are 0; ``explained=0`` makes features meaningless; a negative
-    ``call_effect`` makes calls hurt. Assumptions, all of them:
+    A person in state s engages next week with probability σ(base(s) + spread × trait(s) − decline × week). A call adds
+    the person's own call effect in s inside σ. If ``call_effect`` and ``call_effect_spread`` are 0, calls do nothing.
+    ``explained=0`` makes features meaningless. A negative ``call_effect`` makes calls hurt. The arguments are all the
+    assumptions:
 
     Args:
         seed: a whole number, a JAX key, or a generator.
-        num_people: how many people.
-        num_weeks: weeks seen; one transition fewer.
+        num_people: how many people there are.
+        num_weeks: how many weeks there are; there is one transition fewer.
         levels: how many levels each intake category has.
-        num_factors: unseen factors that make the categories correlate.
-        feature_correlation: share of a category's score that they make up.
+        num_factors: how many hidden factors make the categories correlate.
+        feature_correlation: share of the variance of a category's score that the factors explain.
         explained: share of each trait's variance (engagement, response to calls) that a linear function of the
             features explains.
         first_engaged: share of people engaged in the first week, independent of their traits. By default each
@@ -92,23 +92,22 @@ def simulated_programme(
         come_back: probability that the median person, disengaged and not called, engages next week.
         stay: the same for an engaged person.
         spread: standard deviation between people, in log-odds, of coming back and of staying.
-        trait_correlation: how much the two have in common.
-        weekly_decline: log-odds lost each week by everyone: interest wears off.
-        call_effect: mean effect of a call in log-odds on those whom calls affect: of people disengaged, and of people
-            engaged. One number is the mean of an effect that each person has alike in both states.
-        call_effect_spread: standard deviation of the effect between people; with these defaults, calls put off a
-            fifth of the affected people when disengaged and more than a third when engaged.
-        call_effect_correlation: correlation between a person's effects in the two states; not used where
+        trait_correlation: correlation between a person's two traits, coming back and staying.
+        weekly_decline: log-odds that everyone loses each week, as interest declines.
+        call_effect: mean effect of a call, in log-odds, on the affected people: when disengaged, and when engaged. If
+            it is one number, each person has the same effect in both states, and this is its mean.
+        call_effect_spread: standard deviation of the effect between people. With these defaults, calls have a negative
+            effect on a fifth of the affected people when disengaged, and on more than a third when engaged.
+        call_effect_correlation: correlation between a person's effects in the two states; not used if
             ``call_effect`` is one number.
-        unaffected: share of people to whom a call makes no difference, in either state.
+        unaffected: share of people for whom a call makes no difference, in either state.
         calls_per_week: people called each week; by default 3 in 76, the paper's budget.
-        past_calls: how they were chosen. "random": by lot each week, whatever their state. "disengaged first": the
-            lowest state first. "longest first": the disengaged first, those with the longest run of disengaged weeks
-            before others. "lowest share": the lowest share of engaged weeks so far first. "once": in turn, each
-            person at most once. Ties are broken by lot. The rules see the weeks up to the week of the call, and only
-            those observed: in a week not observed, a person is taken to be in the last observed state; a person not
-            observed so far comes last.
-        unobserved: share of weeks, at random, in which a person's engagement was not recorded.
+        past_calls: the rule that chose whom to call. "random": by lot each week, independent of state. "disengaged
+            first": the lowest state first. "longest first": the longest current run of disengaged weeks first. "lowest
+            share": the lowest share of engaged weeks so far first. "once": in turn, each person at most once. Lots
+            break ties. A rule sees only observed weeks, up to the week of the call. In an unobserved week it uses the
+            last observed state. A person not observed so far comes last.
+        unobserved: share of weeks, at random, in which a person's engagement is not recorded.
     """
     rng = seed if isinstance(seed, np.random.Generator) else generator(seed)
     people, weeks = check_count("num_people", num_people, minimum=1), check_count("num_weeks", num_weeks, minimum=2)
@@ -153,7 +152,7 @@ def _history(
     first_engaged: Number | None,
     unobserved: Number,
 ) -> Past:
-    """What the programme saw of people who behave so. The order of the draws is part of the published domain."""
+    """The programme's past, given the people's behaviour. The order of the draws is part of the published domain."""
     people, weeks = behaviour.shape[1], behaviour.shape[0] + 1
     choose = choose_calls(rule, rng.random((people, weeks)), calls)
     observed = rng.random((people, weeks)) >= check_share("unobserved", unobserved)
@@ -173,7 +172,7 @@ def _call_effects(
     correlation: Number,
     unaffected: Number,
 ) -> Float[np.ndarray, "people states"]:
-    """What a call adds to each person's log-odds in each state; nothing for some."""
+    """What a call adds to each person's log-odds in each state; 0 for unaffected people."""
     means, common = _check_call_effect(mean), check_share("call_effect_correlation", correlation)
     if len(means) == 1:
         traits = trait(rng, features, explained)[:, None]
@@ -197,13 +196,13 @@ def _check_call_effect(mean: Any) -> Float[np.ndarray, " means"]:
 def _two_traits(
     rng: np.random.Generator, features: Features, explained: float, correlation: float
 ) -> Float[np.ndarray, "people 2"]:
-    """Two traits of each person, such as how readily she comes back and stays: one part in common, one each."""
+    """Two correlated traits of each person, such as coming back and staying: a common part and a separate part each."""
     common, *own = (trait(rng, features, explained) for _ in range(3))
     return np.stack([np.sqrt(correlation) * common + np.sqrt(1 - correlation) * each for each in own], axis=1)
 
 
 def _chains(engaging: Float[np.ndarray, "..."]) -> Float[np.ndarray, "... states"]:
-    """Probabilities of engaging as distributions over the two states."""
+    """Probabilities of engaging, turned into distributions over the two states."""
     return np.stack([1 - engaging, engaging], axis=-1)
 
 

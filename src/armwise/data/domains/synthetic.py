@@ -1,4 +1,4 @@
-"""The paper's synthetic domain: random transitions, hidden behind a random network."""
+"""The paper's synthetic domain: random transitions, with features from a random network."""
 
 from typing import Any
 
@@ -33,25 +33,24 @@ def synthetic(
     discount: float = 0.9,
     calls_per_step: int | None = None,
 ) -> Domain:
-    """The domain of the paragraph "Synthetic Dataset"; everything in it is simulated, and known exactly.
+    """The domain of the paragraph "Synthetic Dataset"; all of it is simulated and known exactly.
 
-    Every row of every transition matrix is uniform on the simplex, the first state uniform. The true transitions are
-    the generated ones, not estimates, so they are the domain's ``behaviour`` too. The paper does not say how the past
-    actions were chosen: here the past kept to the budget too, calling that many arms of each cohort at random in each
-    step.
+    Every row of every transition matrix is uniform on the simplex, and the first state is uniform. The true transitions
+    are the generated ones, not estimates, so they are also the domain's ``behaviour``. The paper does not say how past
+    actions were chosen. Here each past step called ``calls_per_step`` random arms of each cohort.
 
     Args:
         seed: a whole number or a JAX key.
         num_states: 2 or 5 in the paper; any number of at least 2.
         num_cohorts: how many cohorts.
-        num_arms: people in each.
-        budget: of them, how many can be called in a step.
+        num_arms: people in each cohort.
+        budget: how many people of a cohort can be called in a step.
         num_steps: states in each trajectory; the counts hold one transition fewer.
-        num_layers: linear layers of the random network; ReLU between them.
-        width: its hidden width.
-        num_features: its outputs (not in the paper).
-        standardise: whether each feature is centred and scaled to variance 1 over all people. Raw outputs of a deep
-            random network are nearly constant, so that a linear model hardly learns from them.
+        num_layers: linear layers of the random network, with ReLU between them.
+        width: the hidden width of the network.
+        num_features: the outputs of the network (not in the paper).
+        standardise: whether to centre each feature and scale it to variance 1 over all people. The raw outputs of a
+            deep random network are nearly constant, so a linear model hardly learns from them.
         noise: standard deviation of Gaussian noise added to each feature, after standardising.
         discount: weight of the next step's reward.
         calls_per_step: arms of each cohort called in each past step; by default the budget.
@@ -84,10 +83,10 @@ def synthetic(
 def random_network(
     rng: np.random.Generator, inputs: Float[np.ndarray, "arms inputs"], num_layers: int, width: int, num_outputs: int
 ) -> Float[np.ndarray, "arms outputs"]:
-    """The inputs after a randomly initialised feed-forward ReLU network.
+    """The outputs of a randomly initialised feed-forward ReLU network.
 
-    Weights and biases are uniform in ± 1/√(inputs of the layer), the habitual start of a linear layer. Computed with
-    NumPy, so that a machine with an accelerator sees the same features as one without.
+    Weights and biases are uniform in ± 1/√(inputs of the layer), the usual initialisation of a linear layer. NumPy
+    computes them, so that machines with and without an accelerator get the same features.
     """
     layers = check_count("num_layers", num_layers, minimum=1)
     hidden = [check_count("width", width, minimum=1)] * (layers - 1)

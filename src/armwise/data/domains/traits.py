@@ -1,4 +1,4 @@
-"""Traits of people that their features explain in part."""
+"""Simulated traits of people, which their features explain in part."""
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -7,14 +7,14 @@ from armwise.data.features import Features
 
 
 def trait(rng: np.random.Generator, features: Features, explained: float) -> Float[np.ndarray, " arms"]:
-    """A trait of mean 0 and variance 1, of which a linear function of the features explains a share.
+    """A trait of mean 0 and variance 1; a linear function of the features explains a given share of it.
 
-    The function gives every level of every category a weight of its own, so that a linear model can learn it.
+    The function gives every level of every category its own weight, so that a linear model can learn it.
 
     Args:
-        rng: the source of the weights and of what is not explained.
+        rng: the random generator of the weights and of the unexplained part.
         features: ``[arms, …]``.
-        explained: the share of the trait's variance that is a function of the features, from 0 to 1.
+        explained: the share of the trait's variance that the features explain, from 0 to 1.
     """
     numeric, codes = np.asarray(features.numeric, dtype=float), np.asarray(features.codes)
     known = numeric @ rng.standard_normal(numeric.shape[1])
@@ -27,10 +27,10 @@ def trait(rng: np.random.Generator, features: Features, explained: float) -> Flo
 def correlated_codes(
     rng: np.random.Generator, num_people: int, levels: tuple[int, ...], num_factors: int, correlation: float
 ) -> Int[np.ndarray, "people columns"]:
-    """Categories that hang together, as those of an intake form do, through a few unseen factors.
+    """Correlated categories, like those of an intake form; a few hidden factors correlate them.
 
-    Each column is a score, cut into levels of random shares. The factors make up the share ``correlation`` of each
-    score's variance, each column in a direction of its own.
+    Each column is a score, cut into levels of random shares. The factors explain the share ``correlation`` of each
+    score's variance, and each column uses its own random direction of the factors.
     """
     factors = rng.standard_normal((num_people, num_factors))
     columns = []
