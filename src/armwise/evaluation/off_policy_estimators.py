@@ -14,8 +14,8 @@ from armwise.evaluation.off_policy_input import LoggedDecisions
 ESTIMATES = ("inverse_probability", "self_normalised", "doubly_robust")
 
 NUM_FOLDS = 5
-# Each coefficient except the constant is shrunk as if this many decisions had shown 0. With 1, the doubly robust
-# intervals were a few per cent too wide for its error if calls are rare. Its error was the same.
+# Each coefficient except the constant is shrunk as if this many decisions had shown 0. With 1 and rare calls, the error
+# of the doubly robust estimate was the same, but its intervals were a few per cent wider than this error requires.
 RIDGE = 20.0
 
 

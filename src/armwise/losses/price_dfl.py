@@ -4,7 +4,7 @@ DEC-DFL asks what the arms earn together when the true spend is kept to the budg
 a policy spends. But Whittle indices depend on predicted spend alone, so they can be poor although the objective of
 DEC-DFL is nearly perfect. Here each arm pays the price λ for every call:
 
-    choose    Z = softmax((Ĵ − λ Ĵ̄) / temperature)      from the predictions, reward and spend alike
+    choose    Z = softmax((Ĵ − λ Ĵ̄) / temperature)      reward and spend both under the predictions
     receive   Σ_j Z_j (J_j − λ J̄_j)                       under the true transitions
 
 A policy's first action changes exactly where λ crosses an index, so this loss trains the indices near λ. It uses

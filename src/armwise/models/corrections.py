@@ -2,7 +2,7 @@
 
 The posterior of a chain is as good as its assumptions: Gaussian differences between people, linear effects of features.
 If they fail, a model trained with a loss can do better. The correction adds the log-probabilities of a network of
-features and history to those of the posterior. A network with a constant output leaves the posterior as it is.
+features and history to those of the posterior. A network that predicts uniform probabilities leaves it as it is.
 """
 
 from typing import Any

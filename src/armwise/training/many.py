@@ -27,8 +27,8 @@ from armwise.training.optimizer import Optimizer, check_optimizer, describe_opti
 from armwise.training.run import History, PreparedCohorts, Run, State, first_state
 from armwise.training.single import as_key, check_predictions, check_sides
 
-# The default number of runs side by side, and the memory that they may use: enough runs to fill the machine. The memory
-# is the same for all CPUs and for all accelerators, so that the same call gives the same bits on another machine.
+# The default number of runs side by side, and the memory that they may use. The runs are enough to fill the machine.
+# The memory is a constant for each kind of machine, so that the same call gives the same bits on all of that kind.
 _CPU_CHUNK, _CPU_BYTES = 50, 2**31
 _ACCELERATOR_CHUNK, _ACCELERATOR_BYTES = 400, 2**35
 # What a run holds in memory at once: this many copies of its weights (Adam's moments, the best so far, gradients), and

@@ -203,7 +203,7 @@ def _empty_model(page: Any, where: str) -> Any:
 
 
 def _check_sizes(page: dict[str, Any], kind: str) -> None:
-    """Refuse values that are not sizes, and sizes far beyond any model, which could take for ever to process."""
+    """Refuse values that are not sizes, and sizes far beyond any model, which could take too long to process."""
     sizes = _SIZES | (_NETWORK_SIZES if kind == "MultiLayerPerceptron" else {})
     odd = set(page) ^ {*sizes, "levels", "precision"}
     if odd:
