@@ -1,4 +1,4 @@
-"""How good the decisions are that predictions lead to, beside rules of thumb, and how good any decision could be."""
+"""Measure how good decisions are: those from predictions, compared with rules of thumb and with an upper bound."""
 
 from armwise.evaluation.bound import fluid_bound
 from armwise.evaluation.effects import CallEffect, CallEffects, call_effects

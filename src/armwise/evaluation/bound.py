@@ -1,17 +1,18 @@
-"""An upper bound on what any rule for choosing whom to call could earn: the fluid, or linear-programme, bound.
+"""An upper bound on what any rule for choosing whom to call could earn: the fluid (linear-programme) bound.
 
 Equation 1 allows every rule that looks at all arms and their past and spends at most B at each step. Two facts make its
 optimum easy to bound:
 
-- Such a rule also spends at most B / (1 − γ) in all, later steps discounted, on average: the relaxed budget of
-  Equation 7. Whatever keeps to the first budget keeps to the second, so the best under the second is at least as good.
-- The arms move independently given their actions. So whatever the rule, each arm's expected discounted visits to
+- Such a rule also spends at most B / (1 − γ) in total, on average and with later steps discounted: the relaxed budget
+  of Equation 7. Every rule that keeps to the first budget keeps to the second. So the best rule under the second budget
+  is at least as good.
+- The arms move independently given their actions. So under any rule, each arm's expected discounted visits to
   (state, action) satisfy the balance equations of that arm alone, and reward and spend are linear in them. The corners
-  of the set of such visits are the arm's stationary deterministic policies (Altman 1999, Theorem 3.2): mixtures of
+  of the set of such visits are the arm's stationary deterministic policies (Altman 1999, Theorem 3.2). So mixtures of
   these policies, Equation 9 without a regulariser and with T̂ = T, reach the optimum.
 
-Read from the dual (Equation 10 without a regulariser), every price of budget gives a bound: the price times the budget,
-plus what each arm is worth if it pays that price itself. Rounding in the price can therefore only loosen the bound.
+In the dual (Equation 10 without a regulariser), every budget price gives a bound: the price times the budget, plus the
+value of each arm if it pays that price itself. So a rounding error in the price can only loosen the bound.
 """
 
 import equinox as eqx
@@ -29,23 +30,24 @@ from armwise.rmab import Problem
 
 
 def fluid_bound(true_transitions: ArrayLike, problem: Problem, budget: ArrayLike) -> PerCohort:
-    """The most that any rule could earn that spends at most the budget at each step, without a limit of time.
+    """An upper bound on the return of any rule that spends at most the budget at each step, without a last step.
 
-    The rule may know the true transitions, all states, and everything that has happened. The Whittle policy comes close
-    to the bound where the arms are many; where they are few, no rule need reach it. All policies of an arm are
-    enumerated, so this is for arms of up to 10 states or so.
+    The rule may know the true transitions, all states, and everything that has happened. With many arms, the Whittle
+    policy comes close to the bound. With few arms, it may be that no rule reaches it. All policies of an arm are
+    enumerated, so use this for arms of up to about 10 states.
 
     Args:
         true_transitions: ``[cohorts, arms, states, actions, states]``.
         problem: rewards, discount, first states and costs, shared by all cohorts.
-        budget: what may be spent at each step, one number or ``[cohorts]``; calls, where a call costs 1.
+        budget: what may be spent at each step, one number or ``[cohorts]``. If a call costs 1, this is the number of
+            calls.
 
     Returns:
         The bound on the expected discounted return of each cohort, all arms together, ``[cohorts]``.
 
     Example:
-        No one ever engages without a call, a call always works. One call a week for four people: one of them can be
-        engaged from the second week on, and stays so only if called again.
+        Without a call no one engages; a call always works. There is one call a week for four people. So one of them
+        can be engaged from the second week on, and stays engaged only if called again.
 
         >>> import numpy as np
         >>> chain = [[[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0], [0.0, 1.0]]]
@@ -80,7 +82,7 @@ def _bound(true: Transitions, problem: Problem, budgets: PerCohort) -> tuple[Per
 
 
 def _check_budgets(budget: ArrayLike, num_cohorts: int) -> PerCohort:
-    """Finite numbers of at least 0, one per cohort; unlike calls, what is spent need not be whole."""
+    """Finite numbers of at least 0, one per cohort. Unlike a number of calls, a spend need not be whole."""
     budgets = as_float_array("budget", budget)
     if budgets.shape not in ((), (num_cohorts,)):
         raise InvalidInputError(f"budget must be one number or one per cohort, not of shape {list(budgets.shape)}.")

@@ -1,8 +1,8 @@
-"""Decision quality, computed in one place: what acting on predictions earns where the true transitions are known.
+"""Decision quality: what acting on predictions earns when the true transitions are known.
 
-``JointReturns`` simulates calls under a budget (Equation 3), ``DecomposedReturns`` is exact (Equation 7). Each belongs
-to some cohorts and holds what their truth alone decides, computed once: the returns of never acting and of perfect
-predictions, and what the simulation or the loss needs. ``evaluation``, ``training`` and the studies all call them.
+``JointReturns`` simulates calls under a budget (Equation 3). ``DecomposedReturns`` is exact (Equation 7). Each belongs
+to some cohorts and holds what depends only on their true data, computed once: the returns of never acting and of
+perfect predictions, and what the simulation or the loss needs. ``evaluation``, ``training`` and the studies use them.
 """
 
 import abc
@@ -38,26 +38,26 @@ class Achieved(NamedTuple):
 
 
 class CohortReturns(eqx.Module):
-    """What acting on predictions earns in some cohorts, between never acting and acting on the truth."""
+    """What acting on predictions earns in some cohorts, compared with never acting and with acting on the truth."""
 
     never: eqx.AbstractVar[Float[Array, " cohorts"]]
     perfect: eqx.AbstractVar[Float[Array, " cohorts"]]
 
     @abc.abstractmethod
     def of_predictions(self, numbers: Int[Array, " chosen"], predicted: Transitions) -> Achieved:
-        """What acting on predictions earns in the cohorts of these numbers, one prediction for each.
+        """What acting on predictions earns in the cohorts with these numbers. There is one prediction per cohort.
 
-        A cohort is looked up where it is needed, so that hundreds of runs on the same cohorts share one copy.
+        Each cohort is looked up only when it is needed, so that hundreds of runs on the same cohorts share one copy.
         """
 
 
 class SimulatedCohort(NamedTuple):
-    """One cohort as a simulation needs it; stacked over cohorts."""
+    """What a simulation needs from a cohort; or from many, stacked."""
 
-    key: Array  # a random key: with the same one, all policies meet the same luck
+    key: Array  # a random key: with the same key, all policies get the same random draws
     true_transitions: Float[Array, "*cohorts arms states actions states"]
     budget: Int[Array, "*cohorts"]  # calls at each step
-    ids: UInt32[Array, "*cohorts arms"] | None  # whom luck and ties belong to; None: the rows
+    ids: UInt32[Array, "*cohorts arms"] | None  # random draws and ties depend on the id; None: the rows
 
 
 class JointReturns(CohortReturns):
@@ -89,7 +89,7 @@ class JointReturns(CohortReturns):
         return self.of_priorities(numbers, all_indices(predicted, self.problem))
 
     def of_priorities(self, numbers: Int[Array, " chosen"], priorities: Priorities) -> Achieved:
-        """What calling by any priorities earns, which are ``[chosen, arms, states]`` or a schedule."""
+        """What calling by given priorities earns. They are ``[chosen, arms, states]`` or a schedule."""
 
         def of_cohort(pair: tuple[Array, Any]) -> Achieved:
             number, own = pair
@@ -112,7 +112,7 @@ class JointReturns(CohortReturns):
 
     @property
     def _counting_calls(self) -> Problem:
-        """The problem in which every call costs 1: a budget is a number of calls, whatever they cost."""
+        """The problem with a cost of 1 for every call, because here a budget is a number of calls."""
         one_each = jnp.array([0, 1], self.problem.costs.dtype)
         return eqx.tree_at(lambda problem: problem.costs, self.problem, one_each)
 
@@ -121,7 +121,7 @@ class JointReturns(CohortReturns):
 
 
 class DecomposedReturns(CohortReturns):
-    """Exact returns of the mixture that looks best by the predictions, kept to the budget under the truth (Equation 7).
+    """Exact returns of the mixture that is best by the predictions and keeps to the true budget (Equation 7).
 
     Args:
         true_transitions: ``[cohorts, arms, states, actions, states]``.
@@ -160,7 +160,7 @@ class DecomposedReturns(CohortReturns):
 def all_indices(
     transitions: Float[Array, "*batch arms states actions states"], problem: Problem
 ) -> Float[Array, "*batch arms states"]:
-    """The Whittle indices of all arms of all cohorts in one call: on an accelerator a call has a smallest size."""
+    """The Whittle indices of all arms of all cohorts, in one call: small calls waste an accelerator."""
     *batch, num_states = transitions.shape[:-2]
 
     def of_each_arm(values: Float[Array, "..."]) -> Float[Array, "..."]:
@@ -172,15 +172,15 @@ def all_indices(
 
 
 def over_cohorts(function: Callable[[Any], Any], cohorts: Any, num_arms: int, num_trajectories: int = 1) -> Any:
-    """The function of each cohort of a stacked pytree, as many at once as suits the machine."""
+    """Apply a function to each cohort of a stacked pytree, as many cohorts at once as suits the machine."""
     return jax.lax.map(function, cohorts, batch_size=cohorts_at_once(num_arms, num_trajectories))
 
 
 def cohorts_at_once(num_arms: int, num_trajectories: int) -> int | None:
-    """How many cohorts are simulated together; None for one after the other.
+    """How many cohorts are simulated together; None means one after the other.
 
-    On the CPU a cohort's arrays stay in the cache: 60 × 100 arms × 1,000 trajectories took 1.1 s, all at once 4.1 s.
-    On one H200 it is the other way round, 126 ms against 8.
+    On a CPU the arrays of one cohort stay in the cache: 60 cohorts × 100 arms × 1,000 trajectories took 1.1 s one after
+    the other and 4.1 s all at once. On one H200 it took 126 ms one after the other and 8 ms all at once.
     """
     if on_cpu():
         return None

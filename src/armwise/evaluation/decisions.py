@@ -1,8 +1,8 @@
-"""Past decisions to call or not, each with what was known of the person before it was made.
+"""Past decisions to call or not, each with what was known about the person before it.
 
-A decision is a person and a step whose state was observed, and whose next state was observed too. What was known before
-it stands for the reasons why someone was called: the step, the state, how long she had been in it, how she did before,
-and her earlier calls. Nothing of it looks at a later step.
+A decision is a person and a step with an observed state and an observed next state. What was known before it stands for
+the reasons for calling someone: the step, the state, how long she had been in it, how she did before, and her earlier
+calls. It never uses a later step.
 """
 
 from typing import Any, NamedTuple
@@ -14,11 +14,11 @@ from armwise.data import Trajectories
 from armwise.errors import InvalidInputError
 from armwise.rmab import Problem
 
-# Steps in one state are told apart up to here; longer runs are alike.
+# The levels of steps in one state: 1, 2, 3, 4, 5 to 6, 7 to 9, 10 or more.
 RUN_EDGES = (2, 3, 4, 5, 7, 10)
-# Steps are told apart as so many periods at most, so that a year of weeks does not take a hundred columns.
+# The steps of a history are grouped into at most this many periods, so that a year of weeks needs few columns.
 MOST_PERIODS = 16
-# How long ago the last call was: within one step, two, four, longer, never.
+# The levels of steps since the last call: never, 1, 2, 3 to 4, 5 or more.
 CALL_EDGES = (2, 3, 5)
 
 Cells = Float[np.ndarray, "people steps"]
@@ -28,14 +28,14 @@ class Decisions(NamedTuple):
     """The decisions of some people, as arrays by person and step.
 
     Attributes:
-        valid: whether the step is a decision; the other arrays mean nothing where it is not.
+        valid: whether the step is a decision. Where it is not, the other arrays have no meaning.
         states: before the decision.
         called: whether the person was called.
-        next_states: what followed.
-        run: steps that the person had been in her state for, as far as observed; 1 if she had just come into it.
-        share: her average reward in the steps observed before, drawn a little towards the middle.
+        next_states: the states one step later.
+        run: for how many steps the person had been in her state, as far as observed; 1 if she had just entered it.
+        share: her average reward in the steps observed before, shrunk a little towards the middle.
         since_call: steps since the last call; 0 if there was none.
-        own: how often she was seen before to go from this state to each next one, when left alone.
+        own: how often she had moved from this state to each next one in earlier steps without a call.
         num_states: how many states there are.
     """
 
@@ -55,12 +55,12 @@ class Decisions(NamedTuple):
 
     @property
     def num_calls(self) -> int:
-        """Decisions to call."""
+        """The number of decisions to call."""
         return int(self.called[self.valid].sum())
 
 
 def refuse_no_table(history: Any) -> None:
-    """Refuse what cannot be a long table of a history."""
+    """Refuse a history that cannot be a long table."""
     if history is None or not hasattr(history, "__getitem__"):
         raise InvalidInputError(
             "history must be Trajectories, or a table with the columns id, step, state and action, not "
@@ -69,7 +69,7 @@ def refuse_no_table(history: Any) -> None:
 
 
 def state_rewards(rewards: Any, num_states: int) -> Float[np.ndarray, " states"]:
-    """The reward of each state, by default evenly from 0 to 1; one that does not fit the states is refused."""
+    """The reward of each state, by default evenly spaced from 0 to 1. Rewards of the wrong shape are refused."""
     problem = Problem(num_states=num_states) if rewards is None else Problem(rewards=rewards)
     if problem.rewards.shape != (num_states,):
         raise InvalidInputError(
@@ -79,7 +79,7 @@ def state_rewards(rewards: Any, num_states: int) -> Float[np.ndarray, " states"]
 
 
 def find_decisions(trajectories: Trajectories, rewards: Float[np.ndarray, " states"]) -> Decisions:
-    """All decisions that a history holds.
+    """Find all decisions in a history.
 
     Args:
         trajectories: of the people.
@@ -110,7 +110,7 @@ def _known_before(
     observed: Bool[np.ndarray, "people steps"],
     rewards: Float[np.ndarray, " states"],
 ) -> tuple[Int[np.ndarray, "people steps"], Cells, Int[np.ndarray, "people steps"]]:
-    """Run, share and time since the last call, at each step from the steps before it and its own state."""
+    """Run, share and time since the last call at each step, from the steps before it and its own state."""
     num_people, num_steps = states.shape
     run, since = np.zeros(states.shape, int), np.zeros(states.shape, int)
     share = np.zeros(states.shape)
@@ -133,7 +133,7 @@ def _own_transitions(
     valid: Bool[np.ndarray, "people decisions"],
     num_states: int,
 ) -> Float[np.ndarray, "people decisions states"]:
-    """For each decision, the person's own passive transitions out of the same state before it."""
+    """For each decision, counts of the person's earlier transitions out of the same state without a call."""
     people = np.arange(len(states))
     counts = np.zeros((len(states), num_states, num_states), np.float32)
     own = np.zeros((*valid.shape, num_states), np.float32)
@@ -144,9 +144,9 @@ def _own_transitions(
 
 
 def control_columns(decisions: Decisions) -> Float[np.ndarray, "people steps columns"]:
-    """What was known before each decision, as columns of a regression; all 0 where there is no decision.
+    """What was known before each decision, as regression columns; all 0 where there is no decision.
 
-    Everything but earlier calls has coefficients of its own in each state.
+    Everything except earlier calls has separate coefficients in each state.
     """
     shape = decisions.states.shape
     num_periods = min(shape[1], MOST_PERIODS)

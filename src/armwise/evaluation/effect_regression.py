@@ -1,6 +1,7 @@
-"""What a call adds to the probability of each next state, by least squares on past decisions and on resampled people.
+"""Estimate what a call adds to the probability of each next state, by least squares on past decisions.
 
-With x what was known before a decision, a ∈ {0, 1} the call and b any terms that the effect may depend on,
+People are resampled to get intervals. With x what was known before a decision, a ∈ {0, 1} the call and b any terms that
+the effect may depend on,
 
     1{next state} = x·β + a · b·θ + error.
 """
@@ -15,11 +16,11 @@ Extra = Float[np.ndarray, "people columns"]
 
 
 class EffectRegression:
-    """What a call adds to the probability of each next state, by any terms, from the same decisions and resamples.
+    """Regressions of the next state on calls, for any terms, all on the same decisions and resamples of people.
 
     Args:
         decisions: of all people.
-        extra: further columns of x that say who someone is.
+        extra: further columns of x that describe each person.
         num_resamples: of people.
         seed: of the resamples.
     """
@@ -36,12 +37,12 @@ class EffectRegression:
         self._regression = Regression(Blocks(known, [outcomes[rows] for rows in self._rows]), num_resamples, seed)
 
     def surface(self, terms: Columns, main: Columns | None = None) -> Resampled:
-        """Coefficients ``[terms, states]`` of the terms that the effect of a call is linear in.
+        """The effect of a call as coefficients ``[terms, states]``: it is linear in the terms.
 
         Args:
             terms: of each decision.
-            main: terms that may go with other behaviour without a call, too. Without them here, whoever behaves
-                differently anyway would seem to answer differently to calls.
+            main: terms that may also change behaviour without a call. If they are left out, people who behave
+                differently without calls would seem to respond differently to calls.
         """
         fitted, number = self._regression.fit(self._in_blocks(terms, main)), terms.shape[-1]
         return Resampled(fitted.value[-number:, :-1], fitted.draws[:, -number:, :-1])
@@ -49,11 +50,11 @@ class EffectRegression:
     def row_weights(
         self, terms: Columns, functional: Float[np.ndarray, "terms states"], main: Columns | None = None
     ) -> Columns:
-        """How much each decision's next state counts, ``[people, steps, states]``, in a figure Σ functional · surface.
+        """The weight of each decision's next state, ``[people, steps, states]``, in a figure Σ functional · surface.
 
         Args:
             terms: as in ``surface``.
-            functional: what the figure multiplies each coefficient with.
+            functional: the factor of each coefficient in the figure.
             main: as in ``surface``.
         """
         columns = self._in_blocks(terms, main)
@@ -62,13 +63,13 @@ class EffectRegression:
         return np.concatenate([each[..., :-1] for each in self._regression.row_weights(columns, target)])
 
     def error_without_effect(self, weights: Columns) -> float:
-        """The standard error of such a figure if calls changed nothing.
+        """The standard error of a figure if calls changed nothing.
 
-        Then each next state is drawn from what people alike do, called or not, and the variances of the decisions'
-        weights add up.
+        In that case the next state of each person has the same distribution with or without a call, and the variances
+        of the decisions' weights add up.
 
         Args:
-            weights: from ``row_weights``, or a difference of two of them.
+            weights: of the figure, from ``row_weights``, or a difference of two such weights.
         """
         coefficients = self._regression.shared_coefficients()[:, :-1]
         variance = 0.0
@@ -80,16 +81,16 @@ class EffectRegression:
         return float(np.sqrt(max(0.0, variance)))
 
     def _in_blocks(self, terms: Columns, main: Columns | None) -> list[Columns]:
-        """The terms' own columns, and the terms where someone was called, by block of people."""
+        """The columns of the main terms, if any, and the terms times the call, by block of people."""
         valid = self._decisions.valid[..., None]
         used = terms * self._decisions.called[..., None] * valid
         columns = used if main is None else np.concatenate([main * valid, used], axis=-1)
         return [columns[rows] for rows in self._rows]
 
     def comparable_calls_in(self, terms: Columns, main: Columns | None = None) -> Float[np.ndarray, " terms"]:
-        """How many calls each coefficient of ``surface`` rests on: those that could have gone otherwise.
+        """The number of comparable calls behind each coefficient of ``surface``.
 
-        Where everyone like her was called, nobody is left to compare a call with, and it counts 0.
+        A call is comparable if similar people were not called. If all similar people were called, it counts 0.
 
         Args:
             terms: as in ``surface``.
@@ -98,7 +99,7 @@ class EffectRegression:
         return self._regression.information(self._in_blocks(terms, main))[-terms.shape[-1] :]
 
     def comparable_calls(self) -> float:
-        """The number of calls, each weighted by the estimated probability that someone like her was not called."""
+        """The number of calls, each weighted by the estimated probability that a similar person was not called."""
         coefficients = self._regression.shared_coefficients()[:, -1]
         propensity = np.concatenate([columns @ coefficients for columns in self._known])
         return float(np.sum((1 - np.clip(propensity, 0, 1)) * self._decisions.called * self._decisions.valid))

@@ -1,12 +1,12 @@
-"""Did calls help? The effect of past calls, estimated as an effect, from the calls that were made.
+"""Estimate the effect of past calls: did they help?
 
 For a decision in state s, with x what was known before it, a ∈ {0, 1} the call and y what followed,
 
     y = x·β + a · b(s)·θ + error.
 
-So θ compares people who were called with people who were not and who were alike in x. With calls by lot it is the
-average effect of a call. With calls by a rule it is the average over the decisions that could have gone either way
-(Robinson 1988; Li, Morgan and Zaslavsky 2018), provided that nobody was called for a reason that is not in x.
+So θ compares people who were called with people who were not called and who have the same x. If calls were drawn at
+random, θ is the average effect of a call. If a rule chose them, θ is the average over the decisions that could have
+gone either way (Robinson 1988; Li, Morgan and Zaslavsky 2018), provided that x contains every reason for a call.
 """
 
 import math
@@ -25,23 +25,21 @@ from armwise.evaluation.decisions import Decisions, find_decisions, one_hot, ref
 from armwise.evaluation.effect_regression import EffectRegression
 from armwise.evaluation.resampling import LEVEL, NUM_RESAMPLES, Estimate, Resampled, check_level
 
-# With fewer calls that could have gone otherwise, a difference says nothing either way.
+# A call is comparable if similar people were not called. With fewer comparable calls, nothing can be said.
 FEWEST_CALLS = 20
-# A state or group with fewer calls has no effect of its own that could be estimated; nor has one in which fewer calls
-# could have gone otherwise.
+# A state or group needs at least this many calls, and at least this many comparable calls, for an effect of its own.
 FEWEST_IN_LEVEL, FEWEST_COMPARABLE = 10, 5
 NOTHING = Estimate(float("nan"), float("nan"), float("nan"))
 
 
 class CallEffect(NamedTuple):
-    """The average effect of a call on the next step's reward (of two states: on the share engaged).
+    """The average effect of a call on the next step's reward (with two states: on the share engaged).
 
     Attributes:
         name: of the state or group; "everyone" for all.
-        num_calls: calls that it was estimated from.
-        effect: with its interval; NaN with fewer than ``FEWEST_IN_LEVEL`` calls, where fewer than
-            ``FEWEST_COMPARABLE`` of them could have gone otherwise (``FEWEST_CALLS`` of all), and where everyone ended
-            alike.
+        num_calls: the number of calls in it.
+        effect: with its interval. It is NaN if there are fewer than ``FEWEST_IN_LEVEL`` calls, or fewer than
+            ``FEWEST_COMPARABLE`` comparable calls (``FEWEST_CALLS`` among everyone), or if all outcomes are the same.
     """
 
     name: str
@@ -51,14 +49,14 @@ class CallEffect(NamedTuple):
 
 @dataclass(frozen=True)
 class CallEffects:
-    """What past calls did.
+    """The estimated effects of past calls.
 
     Attributes:
         overall: for everyone.
         by_state: for people in each state before the call; states with too few calls are left out.
         by_group: for each group of each grouping.
-        comparable: calls that could have gone otherwise, given what was known before: a call that everyone like her
-            got counts 0, one that nobody else like her got counts almost 1.
+        comparable: the number of comparable calls. A call counts 0 if all similar people were called, and almost 1 if
+            no other similar person was called.
         level: of the intervals.
     """
 
@@ -70,33 +68,34 @@ class CallEffects:
 
     @property
     def is_enough(self) -> bool:
-        """Whether there were calls enough to say anything."""
+        """Whether there were enough comparable calls to say anything."""
         return self.comparable >= FEWEST_CALLS
 
     @property
     def is_shown(self) -> bool:
-        """Whether chance does not explain that calls helped: everyone together, or the people in some state."""
+        """Whether calls helped by more than chance explains: everyone together, or the people in some state."""
         return self.is_enough and (self.overall.effect.is_above_zero or bool(self.helped_states))
 
     @property
     def is_harmful(self) -> bool:
-        """Whether chance does not explain that calls hurt: everyone together, or the people in some state."""
+        """Whether calls did harm by more than chance explains: to everyone together, or to the people in some state."""
         return self.is_enough and (self.overall.effect.is_below_zero or bool(self.hurt_states))
 
     @property
     def helped_states(self) -> tuple[str, ...]:
-        """States in which calls helped, by intervals that are wider because several states are asked."""
+        """States in which calls helped. Their intervals are wider, because several states are tested."""
         return tuple(each.name for each in self.by_state if each.effect.value > self._widened(each.effect))
 
     @property
     def hurt_states(self) -> tuple[str, ...]:
-        """States in which calls hurt, by the same intervals."""
+        """States in which calls did harm, by the same wider intervals."""
         return tuple(each.name for each in self.by_state if -each.effect.value > self._widened(each.effect))
 
     def _widened(self, effect: Estimate) -> float:
-        """Half an interval so wide that some state's effect is outside half as often as everyone's (Bonferroni).
+        """Half the width of a state's interval, made wider because several states are tested (Bonferroni).
 
-        So a sentence that asks about everyone and about each state is wrong a little more often than the level says.
+        If calls do nothing, some state is outside its interval at most half as often as the overall effect. So a
+        statement about everyone and each state together is wrong a little more often than the level says.
         """
         outside = (1 - self.level) / 2
         wider = ndtri(1 - outside / (2 * len(self.by_state))) / ndtri(1 - outside)
@@ -113,7 +112,7 @@ def call_effects(
     num_resamples: Any = NUM_RESAMPLES,
     seed: Any = 0,
 ) -> CallEffects:
-    """Estimate what past calls did: on the whole, by state and by group.
+    """Estimate the effects of past calls: overall, by state and by group.
 
     Args:
         history: ``Trajectories``; or a long table (a mapping, or a data frame) with the columns id, step, state,
@@ -155,12 +154,12 @@ def effects_by_state(
     rewards: Float[np.ndarray, " states"],
     level: float,
 ) -> CallEffects:
-    """The effects of calls on the whole and by state, without groups.
+    """The effects of calls overall and by state, without groups.
 
     Args:
         regression: on the decisions.
         decisions: of all people.
-        levels: the level of effects that each state belongs to (``state_levels``).
+        levels: the level of effects of each state (``state_levels``).
         rewards: of the states.
         level: of the intervals.
     """
@@ -178,13 +177,13 @@ def effects_by_state(
 def state_levels(
     regression: EffectRegression, decisions: Decisions, is_judged: Bool[np.ndarray, "1 steps"] | None = None
 ) -> Int[np.ndarray, " states"]:
-    """The level of effects that each state belongs to: states with too few calls join the nearest that has enough.
+    """The level of effects of each state: states with too few calls join the nearest state that has enough.
 
     Args:
         regression: on the decisions.
         decisions: of all people.
-        is_judged: the steps whose calls count; by default all. With it, a level takes ``FEWEST_CALLS``, since each half
-            of the people has effects of its own there.
+        is_judged: the steps whose calls count; by default all. If given, a level needs ``FEWEST_CALLS`` calls, because
+            each half of the people then has its own effects.
     """
     enough = _states_with_calls(regression, decisions, is_judged)
     distance = np.abs(np.arange(decisions.num_states)[:, None] - enough)
@@ -194,7 +193,7 @@ def state_levels(
 def _states_with_calls(
     regression: EffectRegression, decisions: Decisions, is_judged: Bool[np.ndarray, "1 steps"] | None = None
 ) -> Int[np.ndarray, " levels"]:
-    """States with calls enough for an effect of their own; if there is none, the one with the most calls."""
+    """The states with enough calls for their own effect; if there are none, the state with the most calls."""
     states = one_hot(decisions.states, decisions.num_states)
     if is_judged is None:
         comparable = regression.comparable_calls_in(states)
@@ -243,7 +242,7 @@ def _by_group(
     num_resamples: int,
     seed: int,
 ) -> tuple[CallEffect, ...]:
-    """Effects by group. Groups may differ in how they behave without calls, so they are among what was known."""
+    """Effects by group. Groups may behave differently without calls, so the regression also controls for the group."""
     names, codes = np.unique(check_labels(name, labels, len(decisions.states)), return_inverse=True)
     regression = EffectRegression(decisions, one_hot(codes, len(names)), num_resamples, seed)
     levels = np.broadcast_to(codes[:, None], decisions.states.shape)
@@ -251,7 +250,7 @@ def _by_group(
 
 
 def check_labels(name: str, labels: Any, num_people: int) -> np.ndarray:
-    """Each person's label as text; one for each person, and none missing.
+    """Each person's label as text. Every person must have one.
 
     Args:
         name: of the grouping, for errors.
@@ -274,7 +273,7 @@ def check_labels(name: str, labels: Any, num_people: int) -> np.ndarray:
 
 
 def check_groups(groups: Any) -> Mapping[str, Any]:
-    """Labels by grouping; none is an empty mapping."""
+    """The labels by grouping; None becomes an empty mapping."""
     if groups is None:
         return {}
     if not isinstance(groups, Mapping):
@@ -286,7 +285,7 @@ def check_groups(groups: Any) -> Mapping[str, Any]:
 
 
 def _is_missing(label: Any) -> bool:
-    """Whether a label is None, NaN, or pandas' NA, which is neither equal to itself nor not."""
+    """Whether a label is None, NaN, or pandas' NA, which cannot be compared even with itself."""
     return label is None or type(label).__name__ == "NAType" or (isinstance(label, float) and math.isnan(label))
 
 

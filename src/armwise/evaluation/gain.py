@@ -1,15 +1,15 @@
-"""What calls gain: engaged steps more than without the calls, with an interval that covers the error of the estimates.
+"""The gain of calls: additional engaged steps, with an interval that covers the error of the estimates.
 
-A call to person i in state s changes where she is in the next step by τ(x | s, …), and from there on she is worth what
-she is worth when left alone. So the gain of a list of calls over the next steps is
+A call to person i in state s changes the probability of her next state x by τ(x | s, …). From there on, she has the
+value Vᵢ(x) of a person who is left alone. So the gain of a list of calls over the next steps is
 
     Σ over calls of Σₓ τ(x | s, …) Vᵢ(x),
 
-one step of the performance difference lemma (Kakade and Langford 2002). It is linear in the effects: where calls do
-nothing, its expectation is 0, whoever is called.
+one step of the performance difference lemma (Kakade and Langford 2002). It is linear in the effects: if calls do
+nothing, its expectation is 0 for every list.
 
-The gain of calling for many steps is deliberately not promised. A rule that calls the same people again and again
-comes to call those whom calls do not help, and past calls by lot do not tell how many these are.
+It deliberately does not predict the gain of calling for many steps. A rule that calls the same people again and again
+ends up calling people whom calls do not help, and past random calls do not tell how many these are.
 """
 
 from collections.abc import Callable
@@ -27,16 +27,16 @@ from armwise.evaluation.persistence import (
 )
 from armwise.evaluation.resampling import Resampled
 
-# Engaged steps are counted over so many steps after a call.
+# Engaged steps are counted over this many steps after a call.
 NUM_STEPS = 12
 
 
 class Judge(NamedTuple):
-    """How people behave, as far as the past tells, estimated without the planner.
+    """How people behave, estimated from the past without the planner's model.
 
     Attributes:
         surface: τ, what a call adds to the probability of each next state, ``[terms, states]``.
-        prior: the Dirichlet parameters of people's chains when left alone, ``[states, states]``.
+        prior: the Dirichlet parameters of people's chains without calls, ``[states, states]``.
         rewards: of the states.
     """
 
@@ -46,14 +46,14 @@ class Judge(NamedTuple):
 
 
 def gain_of_calls(judge: Judge, calls: Float[np.ndarray, "people terms"], counts: Counts) -> Resampled:
-    """The reward that calls gain in all in the next ``NUM_STEPS`` steps.
+    """The total reward that calls gain in the next ``NUM_STEPS`` steps.
 
     Args:
         judge: of behaviour.
         calls: the terms of the effect, added up over each person's calls.
-        counts: how often each person, left alone, made each transition.
+        counts: how often each person made each transition without a call.
     """
-    # People with the same counts are worth the same.
+    # People with the same counts have the same values, so compute these once per pattern.
     flat = counts.reshape(len(counts), -1)
     patterns, members = np.unique(flat, axis=0, return_inverse=True)
     number = np.zeros((len(patterns), calls.shape[1]))
@@ -69,12 +69,12 @@ def gain_of_calls(judge: Judge, calls: Float[np.ndarray, "people terms"], counts
 def worth_of_calls(
     prior: Prior, rewards: Rewards, calls: Float[np.ndarray, "people terms"], counts: Counts
 ) -> Float[np.ndarray, "terms states"]:
-    """What each entry of the surface τ counts in the gain of calls: Σ over calls of Vᵢ(x), by term."""
+    """The weight of each entry of the surface τ in the gain of calls: Σ over calls of Vᵢ(x), by term."""
     return calls.T @ values_left_alone(posterior_chains(counts, prior), rewards, NUM_STEPS)[-1]
 
 
 def gain_of_one_call(judge: Judge, terms: Float[np.ndarray, "states terms"]) -> Resampled:
-    """What one call gains, ``[states]``, for a person of whom only the state is known."""
+    """The gain of one call, ``[states]``, for a person about whom only the state is known."""
 
     def gain(surface: Float[np.ndarray, "terms states"], prior: Prior) -> Float[np.ndarray, " states"]:
         mean = prior / prior.sum(axis=-1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Whom each way to choose would have called in past weeks, from what was known then."""
+"""The lists that different ways to choose would have made in past weeks, from what was known then."""
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -9,12 +9,12 @@ Scores = Float[np.ndarray, "people steps"]
 
 
 def list_best(scores: Scores, eligible: Bool[np.ndarray, "people steps"], share: float) -> Scores:
-    """The probability that each person is on the list of each step: the highest scores, equal ones by lot.
+    """The probability that each person is on the list of each step: highest scores first, ties broken at random.
 
     Args:
-        scores: who comes first.
+        scores: of each person in each step.
         eligible: who may be called in each step.
-        share: calls per person who may be called; a fraction of a call is given to the next in line.
+        share: calls per eligible person. A fraction of a call goes to the next person in order.
     """
     listed = np.zeros(scores.shape)
     for step in range(scores.shape[1]):
@@ -24,14 +24,14 @@ def list_best(scores: Scores, eligible: Bool[np.ndarray, "people steps"], share:
 
 
 def _fill(scores: Float[np.ndarray, " people"], budget: float) -> Float[np.ndarray, " people"]:
-    """Each person's share of a call: whole groups of equals in turn, the last group as much as is left."""
+    """Each person's share of a call: groups with equal scores in order, and the last group shares what is left."""
     _, group, size = np.unique(-scores, return_inverse=True, return_counts=True)
     before = np.cumsum(size) - size
     return np.clip((budget - before) / size, 0.0, 1.0)[group.ravel()]
 
 
 def rank_in_state(scores: Scores, decisions: Decisions, eligible: Bool[np.ndarray, "people steps"]) -> Scores:
-    """Each person's place among those in the same state and step, of mean 0 and variance 1; 0 for others."""
+    """Each person's rank among eligible people in her state and step, with mean 0 and variance 1; 0 for others."""
     places = np.zeros(scores.shape)
     for step in range(scores.shape[1]):
         for state in range(decisions.num_states):
@@ -41,7 +41,7 @@ def rank_in_state(scores: Scores, decisions: Decisions, eligible: Bool[np.ndarra
 
 
 def standard_places(values: Float[np.ndarray, " people"], among: Float[np.ndarray, " others"]) -> np.ndarray:
-    """Where values stand among others, from −√3 (below all) to √3 (above all); equals share a place."""
+    """The rank of values among others, from −√3 (below all) to √3 (above all). Equal values share a rank."""
     if not len(among):
         return np.zeros(len(values))
     ordered = np.sort(among)
@@ -50,7 +50,7 @@ def standard_places(values: Float[np.ndarray, " people"], among: Float[np.ndarra
 
 
 def simple_scores(decisions: Decisions, rewards: Float[np.ndarray, " states"]) -> dict[str, Scores]:
-    """Who comes first by the rules that need no model; people whom a rule cannot tell apart have the same score.
+    """Scores of the rules that need no model. People whom a rule does not distinguish have the same score.
 
     Args:
         decisions: of the past.

@@ -1,4 +1,4 @@
-"""``evaluate``: how good a model's decisions are on some cohorts, beside rules of thumb."""
+"""Measure how good a model's decisions are on some cohorts, compared with rules of thumb: ``evaluate``."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -20,12 +20,12 @@ WAYS = ("model", "random", "round robin", "disengaged first", "never", "perfect 
 
 
 class ModelQuality(NamedTuple):
-    """How good a model's decisions are, beside rules of thumb on the same people with the same luck.
+    """How good a model's decisions are, compared with rules of thumb on the same people and random draws.
 
     Attributes:
         joint: the simulated quality of each way to choose whom to call, by name: "model"; "random", "round robin" and
             "disengaged first", as in ``rules_of_thumb``; "never", which is 0, and "perfect predictions", which is 1.
-        decomposed: the model's exact quality, which the paper reports beside the joint one.
+        decomposed: the model's exact quality, which the paper reports together with the joint one.
     """
 
     joint: dict[str, Quality]
@@ -48,18 +48,18 @@ def evaluate(
     num_trajectories: int = 1000,
     horizon: int | None = None,
 ) -> ModelQuality:
-    """The decision quality of a model on cohorts that it has not learned from, beside rules of thumb.
+    """The decision quality of a model on cohorts that it has not learned from, compared with rules of thumb.
 
     Args:
         model: from ``Features`` to transitions ``[arms, states, 2, states]``, such as ``trained.model``.
-        cohorts: people to judge by, with their budgets and true transitions; or a ``Domain``, all cohorts of it.
+        cohorts: to test on, with their budgets and true transitions; or a ``Domain``, to test on all its cohorts.
         problem: rewards, discount and first states; not needed with a ``Domain``.
-        key: a JAX random key for the simulation, by default ``jax.random.key(0)``. All ways meet the same luck.
+        key: a JAX random key for the simulation, by default ``jax.random.key(0)``. All ways get the same random draws.
         num_trajectories: simulated runs of each cohort.
         horizon: steps of each run; by default until ``discount ** horizon < 1e-3``.
 
     Returns:
-        Normalised quality (0: never act, 1: perfect predictions), with what it is made of. It prints as a table.
+        Normalised quality (0: never act, 1: perfect predictions), with the returns behind it. It prints as a table.
 
     Example:
         >>> from armwise import Linear, evaluate, synthetic
@@ -81,7 +81,7 @@ def evaluate(
     predicted, true = check_cohorts(*given)
     count, steps = check_count("num_trajectories", num_trajectories, minimum=1), check_horizon(horizon, problem)
     joint = _joint_qualities(key, predicted, people, problem, count, steps)
-    joint = {name: joint[name] for name in WAYS}  # a compiled function returns them by the alphabet
+    joint = {name: joint[name] for name in WAYS}  # a compiled function returns them in alphabetical order
     return ModelQuality(joint, decomposed_decision_quality(predicted, true, problem, people.budget))
 
 
@@ -94,7 +94,7 @@ def _joint_qualities(
     num_trajectories: int,
     num_steps: int,
 ) -> dict[str, Quality]:
-    """All ways to choose; what the truth alone decides is simulated once for all of them."""
+    """The joint quality of all ways to choose. What depends only on the true data is simulated once for all of them."""
     keys, everyone = jax.random.split(key, cohorts.num_cohorts), jnp.arange(cohorts.num_cohorts)
     simulated = SimulatedCohort(keys, cohorts.true_transitions, cohorts.budget, cohorts.ids)
     returns = JointReturns(simulated, problem, num_trajectories, num_steps)
@@ -110,7 +110,7 @@ def _joint_qualities(
 
 
 def with_problem(cohorts: Any, problem: Any) -> tuple[Any, Problem]:
-    """Cohorts and their problem; a Domain stands for all its cohorts and its problem."""
+    """Cohorts and their problem. A Domain stands for all its cohorts and its problem."""
     if isinstance(cohorts, Domain):
         if problem is not None:
             raise InvalidInputError("A Domain brings its own problem. Pass domain.cohorts to use another one.")

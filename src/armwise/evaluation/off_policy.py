@@ -1,7 +1,7 @@
-"""What a way of choosing would have achieved, estimated from calls that were made at random.
+"""Estimate what another way of choosing would have achieved, from calls that were made at random.
 
-Nothing here uses a model's word for what calls do: a decision counts for a policy as far as the log, by its own chance,
-did what the policy would have done. The outcome model of the doubly robust estimate only makes it less noisy.
+The estimates do not rely on a model of what calls do. A logged decision counts for a policy only as far as the log did,
+by chance, what the policy would have done. The outcome model of the doubly robust estimate only reduces the noise.
 """
 
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ from armwise.evaluation.resampling import Estimate, check_level
 
 @dataclass(frozen=True)
 class PolicyEstimate:
-    """One estimator's answers.
+    """The estimates of one estimator.
 
     Attributes:
-        value: the average outcome of a decision if the policy had made all of them.
-        difference: that of the policy less that of the reference.
+        value: the average outcome of a decision if the policy had made all decisions.
+        difference: the value of the policy minus that of the reference.
 
-    The ends of an interval are infinite where too few people decide the estimate.
+    The ends of an interval are infinite if too few people determine the estimate.
     """
 
     value: Estimate
@@ -34,17 +34,17 @@ class OffPolicyValue:
     """The value of a policy by three estimators; ``str`` shows a small table.
 
     Attributes:
-        inverse_probability: Horvitz and Thompson's; unbiased, the noisiest.
-        self_normalised: Hájek's; hardly biased, does not depend on where 0 lies.
-        doubly_robust: with an outcome model learned from other people; unbiased, mostly the narrowest interval.
+        inverse_probability: Horvitz and Thompson's; unbiased, but the noisiest.
+        self_normalised: Hájek's; almost unbiased. A constant added to all outcomes shifts it by that constant.
+        doubly_robust: with an outcome model learned from other people; unbiased, usually the narrowest interval.
         confidence: of the intervals.
-        num_people: how many people made up the estimate; the intervals resample them.
-        num_decisions: how many decisions with an observed outcome they had.
-        num_calls: how many calls the log made in them.
-        num_matching_calls: how many of these the policy would have made; probabilities count in part.
-        effective_sample_size: (Σ w)² / Σ w², as many equally weighted decisions would be as informative (Kish 1965).
-        call_share: share of decisions in which the policy calls.
-        reference_call_share: the same of the reference.
+        num_people: the people used in the estimate; the intervals resample them.
+        num_decisions: their decisions with an observed outcome.
+        num_calls: the logged calls among these decisions.
+        num_matching_calls: how many of these calls the policy would have made; probabilities count in part.
+        effective_sample_size: (Σ w)² / Σ w²: this many equally weighted decisions would be as informative (Kish 1965).
+        call_share: the share of decisions in which the policy calls.
+        reference_call_share: the share of decisions in which the reference calls.
     """
 
     inverse_probability: PolicyEstimate
@@ -91,8 +91,8 @@ def off_policy_value(
 ) -> OffPolicyValue:
     r"""The value of a policy from a history in which calls were made at random, each with a known probability.
 
-    A decision is a person and a step whose state is known and whose outcome is known: the reward of the next step's
-    state, or an outcome of one's own. With $a$ the action of the log, $p$ its propensity, $π(a)$ the policy's
+    A decision is a person and a step whose state and outcome are known. The outcome is the reward of the next step's
+    state, or the one given in ``outcomes``. With $a$ the logged action, $p$ its propensity, $π(a)$ the policy's
     probability of the same action, $w = π(a)/p$, $r$ the outcome, and sums over all N decisions, the three estimators
     of the average outcome are
 
@@ -100,44 +100,45 @@ def off_policy_value(
         self-normalised       Σ w r / Σ w                                    (Hájek 1971)
         doubly robust         Σ [ Σ_b π(b) q(x, b) + w (r − q(x, a)) ] / N   (Robins et al. 1994; Dudík et al. 2011)
 
-    where $q$ is the outcome that a small ridge regression expects from the state, the action, both together, and the
-    share of engagement in the person's earlier steps. It is learned from the other people (five folds), so that a
-    wrong $q$ makes the interval wider and the estimate no worse than that.
+    where $q$ is the outcome that a small ridge regression expects from the state, the call in each state, and the
+    average reward in the person's earlier steps. It is learned from other people (five folds), so a wrong $q$ makes the
+    interval wider but does not bias the estimate.
 
     The value is that of *one* decision at a time: people are in the states that the logged calls brought them to, and
     the policy decides what happens in the next step. It does not add up what a policy would change over many weeks.
-    Steps whose outcome was not observed are left out, which is right if a call does not change whether it is observed.
+    Steps whose outcome was not observed are left out. This is right if a call does not change whether the outcome is
+    observed.
 
-    Intervals resample people, with all that belongs to them, through the whole estimation: weights, outcome model and
-    all. So calls must have been drawn person by person, not for a whole village at once. They are symmetric bootstrap-t
-    intervals (Hall 1988): each resample is measured in its own standard error, which keeps the coverage right with few
-    people and skewed weights; ``docs/off-policy.md`` measures it. The policy is taken as given: if it was learned,
-    learn it from other people than those it is valued on.
+    Intervals resample people, with all their decisions, and repeat the whole estimation, including weights and outcome
+    model. So calls must have been drawn person by person, not for a whole village at once. They are symmetric
+    bootstrap-t intervals (Hall 1988): each resample's error is divided by its own standard error, which keeps the
+    coverage right with few people and skewed weights; ``docs/off-policy.md`` measures it. The policy is taken as given:
+    if it was learned, learn it from other people than those used here.
 
     Args:
         history: ``Trajectories``; or a long table (a mapping, or a data frame) with the columns id, step, state,
             action, one row for each person and step observed.
         policy: the probability with which the policy calls each person at each step, ``[people, steps]``; one number
             for everyone (0: never, 1: always); or, with a table, the name of a column.
-        propensities: the probability with which the log did *what it did*, call or no call, in (0, 1]:
+        propensities: the probability of the action that was *logged*, call or no call, in (0, 1]:
             ``[people, steps]``, or the name of a column. One number is the probability of a *call*, the same for
             everyone at every step: 0.05 gives each call 0.05 and each step without one 0.95.
-        reference: what to compare with, given as ``policy`` is. By default a random choice at the same budget: at each
-            step, everyone is called with the policy's average probability at that step.
-        rewards: of each state, ``[states]``; by default as in ``Problem``, 0 for the first and 1 for the last.
+        reference: the policy to compare with, in the same form as ``policy``. By default a random choice at the same
+            budget: at each step, everyone is called with the policy's average probability at that step.
+        rewards: of each state, ``[states]``; by default as in ``Problem``, from 0 for the first to 1 for the last.
         outcomes: of each decision, ``[people, steps]``, NaN where not observed, or the name of a column; instead of the
             next step's reward.
-        ids: with ``Trajectories``, who each row is; with a table, the order of people that arrays have (by default
-            sorted). Nobody may stand twice: the intervals would take one person for two.
+        ids: with ``Trajectories``, the person of each row; with a table, the order of people in the arrays (by default
+            sorted). No person may appear twice: the intervals would count one person as two.
         confidence: of the intervals.
         num_resamples: of the people.
         seed: of the resampling and the folds; a whole number or a JAX key.
 
     Raises:
-        InvalidInputError: if something cannot be right; also if the propensities do not fit the calls that were made.
+        InvalidInputError: if an argument is invalid, or if the propensities do not fit the calls that were made.
 
     Example:
-        Half of all people are called at random. A call helps those who are not engaged, and nobody else.
+        Half of all people are called at random. A call helps only people who are not engaged.
 
         >>> import numpy as np
         >>> rng = np.random.default_rng(0)

@@ -1,7 +1,7 @@
 """Three estimates of a policy's value from sums over each person's decisions, for many resamples at once.
 
-Everything that an estimate needs of a person is a sum over her decisions, so a resample of people is a vector of counts
-and the whole estimation, outcome model included, a few matrix products.
+An estimate needs only sums over each person's decisions. So a resample of people is a vector of counts, and the whole
+estimation, including the outcome model, is a few matrix products.
 """
 
 from typing import NamedTuple
@@ -14,8 +14,8 @@ from armwise.evaluation.off_policy_input import LoggedDecisions
 ESTIMATES = ("inverse_probability", "self_normalised", "doubly_robust")
 
 NUM_FOLDS = 5
-# Each coefficient but the constant is shrunk as if so many decisions had shown 0. With 1 the doubly robust intervals
-# were a few per cent wider than its error asks for where calls are rare; its error was the same.
+# Each coefficient except the constant is shrunk as if this many decisions had shown 0. With 1 and rare calls, the error
+# of the doubly robust estimate was the same, but its intervals were a few per cent wider than this error requires.
 RIDGE = 20.0
 
 
@@ -25,7 +25,7 @@ class PolicySums(NamedTuple):
     Attributes:
         weights: of w.
         weighted_outcomes: of w r.
-        correction: of Σ_b π(b) x(b) − w x(a), what the outcome model's coefficients are multiplied by.
+        correction: of Σ_b π(b) x(b) − w x(a), which multiplies the outcome model's coefficients.
     """
 
     weights: Float[np.ndarray, " people"]
@@ -34,15 +34,15 @@ class PolicySums(NamedTuple):
 
 
 class PersonSums(NamedTuple):
-    """All that the estimates need, by person.
+    """All sums that the estimates need, by person.
 
     Attributes:
-        policy: sums of the policy valued.
-        reference: sums of the policy it is compared with.
-        decisions: how many.
-        gram: of x xᵀ, x the outcome model's columns for the action taken.
-        moments: of x r.
-        folds: to which part of the people each belongs.
+        policy: sums for the policy.
+        reference: sums for the reference policy.
+        decisions: the number of decisions.
+        gram: sums of x xᵀ, with x the outcome model's columns for the action taken.
+        moments: sums of x r.
+        folds: the fold of each person.
     """
 
     policy: PolicySums
@@ -86,7 +86,7 @@ def estimate(sums: PersonSums, counts: Float[np.ndarray, "resamples people"]) ->
 
 
 def _columns(decisions: LoggedDecisions, actions: Num[np.ndarray, "people steps"]) -> np.ndarray:
-    """What the outcome model looks at: 1, the state, the state if called, engagement so far; 0 where not used.
+    """The outcome model's columns: 1, the state, the state if called, average reward so far; 0 where not used.
 
     ``actions`` may be probabilities: the columns are linear in them, so these are the expected columns.
     """
@@ -109,7 +109,7 @@ def _outcome_models(sums: PersonSums, counts: np.ndarray) -> Float[np.ndarray, "
     parts = [counts[:, sums.folds == fold] @ flat[sums.folds == fold] for fold in range(sums.folds.max() + 1)]
     total = np.sum(parts, axis=0)
     penalty = RIDGE * np.eye(size)
-    penalty[0, 0] = 1e-9  # the constant is free; this only keeps the system solvable where no one is left
+    penalty[0, 0] = 1e-9  # the constant is free; this only keeps the system solvable if no other people are left
     solved = []
     for part in parts:
         others = total - part
@@ -121,7 +121,7 @@ def _outcome_models(sums: PersonSums, counts: np.ndarray) -> Float[np.ndarray, "
 def _normalised(
     part: PolicySums, sums: PersonSums, counts: np.ndarray, coefficients: np.ndarray
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Each estimator's value, and what each person adds to its error (the influence function)."""
+    """Each estimator's value, and each person's contribution to its error (the influence function)."""
     robust = np.broadcast_to(part.weighted_outcomes, counts.shape).copy()
     for fold, coefficient in enumerate(coefficients):
         rows = sums.folds == fold
@@ -133,7 +133,7 @@ def _normalised(
 
 def _ratio(numerator: np.ndarray, denominator: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     below = (counts * denominator).sum(axis=1)
-    # A resample in which the policy agrees with no logged action has no self-normalised value: NaN, told apart later.
+    # A resample in which the policy agrees with no logged action has no self-normalised value: NaN, handled later.
     below = np.where(below > 0, below, np.nan)
     value = (counts * numerator).sum(axis=1) / below
     return value, (numerator - value[:, None] * denominator) / below[:, None]

@@ -1,4 +1,4 @@
-"""A history, a policy and propensities as arrays of decisions: every value checked, every complaint names its place."""
+"""Read a history, a policy and propensities as arrays of decisions. Every error message names the place."""
 
 from typing import Any, NamedTuple
 
@@ -10,24 +10,25 @@ from armwise.data.trajectories import Trajectories
 from armwise.errors import InvalidInputError
 from armwise.evaluation.decisions import refuse_no_table, state_rewards
 
-# Propensities are refused if calls are this many standard errors more or less frequent than they say. With right ones
-# that happens once in 100,000 histories; with those of a call taken for those of the logged action, nearly always.
+# Propensities are refused if calls are this many standard errors more or less frequent than they say. Correct ones are
+# refused once in 100,000 histories. A common mistake, to give everyone the propensity of a call instead of that of the
+# logged action, is refused nearly always.
 TOO_UNLIKELY = 4.5
 ENOUGH_PEOPLE_TO_TELL = 10
 
 
 class LoggedDecisions(NamedTuple):
-    """What was decided, with what chance, and what followed; 0 where ``used`` is false.
+    """Logged decisions, with their probabilities and outcomes; 0 where ``used`` is false.
 
     Attributes:
         used: whether state and outcome were observed.
         states: before the decision.
         actions: 1 for a call.
-        outcomes: after it.
+        outcomes: after the decision.
         propensities: the probability of the action that was taken.
         policy: the probability of a call by the policy.
         reference: the probability of a call by the reference.
-        past: own average reward before this step, less the middle of the rewards, shrunk to 0.
+        past: the person's average reward before this step, minus the middle of the rewards, shrunk towards 0.
         num_states: how many states there are.
     """
 
@@ -42,13 +43,13 @@ class LoggedDecisions(NamedTuple):
     num_states: int
 
     def weights(self, policy: Float[np.ndarray, "people steps"]) -> Float[np.ndarray, "people steps"]:
-        """The policy's probability of what was done, over the log's; 0 where nothing was decided."""
+        """The policy's probability of the logged action divided by the log's; 0 where ``used`` is false."""
         agreement = np.where(self.actions == 1, policy, 1 - policy)
         return np.where(self.used, agreement / np.where(self.used, self.propensities, 1), 0)
 
 
 class _Source(NamedTuple):
-    """The history, and how to read a column of its table as ``[people, steps]``; no table, no columns."""
+    """The history and, if it is a table, how to read one of its columns as ``[people, steps]``."""
 
     trajectories: Trajectories
     table: Any
@@ -87,7 +88,7 @@ class _Source(NamedTuple):
 def read_decisions(
     history: Any, policy: Any, propensities: Any, reference: Any, rewards: Any, outcomes: Any, ids: Any
 ) -> LoggedDecisions:
-    """All arguments of ``off_policy_value`` that say what was decided, checked."""
+    """Read and check the arguments of ``off_policy_value`` that describe decisions."""
     source = _read_history(history, ids)
     trajectories = source.trajectories
     states, actions, observed = (
@@ -190,7 +191,7 @@ def _past(of_state: np.ndarray, states: np.ndarray, observed: np.ndarray) -> Flo
     middle = (of_state.max() + of_state.min()) / 2
     seen = np.where(observed, of_state[states] - middle, 0)
     before = np.cumsum(seen, axis=1) - seen
-    return before / (np.cumsum(observed, axis=1) - observed + 2)  # two steps in the middle, before the first
+    return before / (np.cumsum(observed, axis=1) - observed + 2)  # shrunk as by two earlier steps at the middle reward
 
 
 def _check_used(used: np.ndarray, results: np.ndarray, actions: np.ndarray) -> None:
@@ -243,7 +244,7 @@ def _probabilities(name: str, array: np.ndarray, used: np.ndarray) -> np.ndarray
 
 
 def _same_budget(chosen: np.ndarray, actions: np.ndarray, logged: np.ndarray, used: np.ndarray) -> np.ndarray:
-    # Where the log had no choice, a random choice has none either; the rest shares the rest of the budget.
+    # Where the log had no choice, the reference has none either. The policy's other calls are spread equally.
     free = used & (logged < 1)
     calls = np.where(free, chosen, 0).sum(axis=0)
     share = calls / np.maximum(free.sum(axis=0), 1)
@@ -261,7 +262,7 @@ def _refuse_never_logged(
 
 
 def _check_agreement(decisions: LoggedDecisions) -> None:
-    """Refuse propensities by which calls should have been much more or much less frequent than they were."""
+    """Refuse propensities that expect many more or many fewer calls than were made."""
     if not decisions.weights(decisions.policy).any():
         raise InvalidInputError("No logged action agrees with the policy, so nothing is known of its value.")
     free = decisions.used & (decisions.propensities < 1)
@@ -269,7 +270,8 @@ def _check_agreement(decisions: LoggedDecisions) -> None:
     excess = np.where(free, decisions.actions - chance, 0)
     by_person = excess.sum(axis=1)[free.any(axis=1)]
     num_people, total = len(by_person), abs(excess.sum())
-    # Both must be exceeded: the first knows no person whose lots go together, the second no calls that are rare.
+    # The excess must be above both. The first assumes that a person's calls are drawn independently of each other. The
+    # second is unreliable if calls are rare.
     as_drawn = np.sqrt((chance * (1 - chance))[free].sum())
     as_found = by_person.std(ddof=1) * np.sqrt(num_people) if num_people >= ENOUGH_PEOPLE_TO_TELL else np.inf
     if total > TOO_UNLIKELY * max(as_drawn, as_found):

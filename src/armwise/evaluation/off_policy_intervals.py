@@ -1,11 +1,11 @@
-"""Symmetric bootstrap-t intervals over people: the estimate's error, measured in each resample's own standard error."""
+"""Symmetric bootstrap-t intervals over people: each resample's error is divided by its own standard error."""
 
 import numpy as np
 from jaxtyping import Float
 
 from armwise.evaluation.off_policy_estimators import Estimates, PersonSums, estimate
 
-# Numbers of people × resamples held at once, in about ten arrays of eight bytes.
+# The largest product people × resamples in memory at once, in about ten arrays of eight bytes per element.
 ELEMENTS_AT_ONCE = 2**21
 
 
@@ -14,10 +14,10 @@ def studentised_intervals(
 ) -> Float[np.ndarray, "3 6"]:
     """Value, low and high of the six estimates.
 
-    With t* = (θ* − θ) / s* over resamples, the interval is θ ± s q, q the quantile of |t*|. This symmetric form errs
-    less in its coverage than one with two separate tails (Hall 1988); where calls are rare, the inverse-probability
-    difference was covered in 95 instead of 94 % of programmes, at the same width. A resample in which an estimate does
-    not exist counts as infinitely far away.
+    With t* = (θ* − θ) / s* over resamples, the interval is θ ± s q, with q the quantile of |t*|. The coverage of this
+    symmetric form is more accurate than that of one with two separate tails (Hall 1988). With rare calls, it covered
+    the inverse-probability difference in 95 instead of 94 % of programmes, at the same width. A resample in which an
+    estimate does not exist counts as infinitely far away.
     """
     num_people = len(sums.decisions)
     whole = estimate(sums, np.ones((1, num_people)))
@@ -25,7 +25,7 @@ def studentised_intervals(
     distances = np.abs(_studentised(rng, sums, value, num_resamples))
     distances = np.where(np.isnan(distances), np.inf, distances)
     quantile = np.quantile(distances, confidence, axis=0, method="higher")
-    # No error at all: policy and reference are alike, and do not differ in any sample.
+    # An error of 0 means that policy and reference are the same, so they differ in no sample.
     half = np.where(error == 0, 0, np.where(error == 0, 1, error) * quantile)
     return np.stack([value, value - half, value + half])
 

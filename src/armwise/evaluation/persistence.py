@@ -1,9 +1,9 @@
-"""How long a call's effect lasts: each person's chain when nobody calls, from her own weeks and everyone's.
+"""How long a call's effect lasts: each person's chain without calls, from her own weeks and everyone's.
 
-A person's row of her chain is drawn from a Dirichlet distribution that all people share, one for each state. Its mean
-and strength are found by marginal likelihood, so that people who differ a lot are judged by their own weeks,
-and people who are alike by the average. Treating everyone alike would take lasting differences between
-people for lasting effects.
+Each row of a person's chain is drawn from a Dirichlet distribution that all people share, one for each state. Marginal
+likelihood gives its mean and strength. So if people differ a lot, each is judged by her own weeks, and if they are
+similar, by the average. If everyone had the same chain, lasting differences between people would look like lasting
+effects.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,7 +17,7 @@ from armwise.evaluation.decisions import one_hot
 from armwise.evaluation.resampling import BLOCK, NUM_RESAMPLES, Resampled, draw_weights
 
 NUM_ITERATIONS, LONGEST_LEAP, SMALLEST = 40, 100.0, 1e-12
-# How many steps the shared distribution is worth: at first, and at least and at most in each state.
+# How many steps the shared distribution is worth at the start, and the limits of each of its parameters.
 FIRST_STRENGTH, WEAKEST, STRONGEST = 4.0, 1e-3, 1e4
 
 Counts = Float[np.ndarray, "people states states"]
@@ -31,8 +31,8 @@ def fit_prior(counts: Counts, num_resamples: int = NUM_RESAMPLES, seed: int = 0)
     """The Dirichlet parameters of each state, ``[states, states]``, for everyone and for each resample of people.
 
     Args:
-        counts: how often each person, left alone, made each transition.
-        num_resamples: of people; with the same seed, the same people as in ``regress``.
+        counts: how often each person made each transition without a call.
+        num_resamples: of people; with the same seed, the same resamples as in ``Regression``.
         seed: of the resamples.
     """
     rows = [_fit_state(counts[:, state], num_resamples, seed) for state in range(counts.shape[1])]
@@ -41,7 +41,7 @@ def fit_prior(counts: Counts, num_resamples: int = NUM_RESAMPLES, seed: int = 0)
 
 
 class People(NamedTuple):
-    """How many people have each count, in each resample."""
+    """The number of people with each count, in each resample."""
 
     values: Float[np.ndarray, " counts"]
     number: Float[np.ndarray, "samples counts"]
@@ -50,10 +50,10 @@ class People(NamedTuple):
 def _fit_state(
     counts: Float[np.ndarray, "people states"], num_resamples: int, seed: int
 ) -> Float[np.ndarray, "samples states"]:
-    """Minka's (2000) fixed point.
+    """Fit the Dirichlet parameters of one state by Minka's (2000) fixed point.
 
-    It needs how many people have each count in each column, and each total, but not who has which together. So its
-    cost does not grow with the number of different people.
+    It needs only how many people have each count in each column, and how many have each total. So its cost does not
+    grow with the number of different people.
     """
     columns = [_count_people(column, num_resamples, seed) for column in counts.T]
     total = _count_people(counts.sum(axis=1), num_resamples, seed)
@@ -78,7 +78,7 @@ def _rise(people: People, parameter: Float[np.ndarray, " samples"]) -> Float[np.
 
 
 def _leap(improve: Callable[[Samples], Samples], logs: Samples) -> Samples:
-    """Two steps of a fixed point extrapolated (SQUAREM, Varadhan and Roland 2008): it crawls where people are alike."""
+    """Extrapolate two fixed-point steps (SQUAREM, Varadhan and Roland 2008), which are slow if people are similar."""
     first = improve(logs)
     second = improve(first)
     change = first - logs
@@ -110,9 +110,9 @@ def posterior_chains(counts: Counts, prior: Prior) -> Chains:
 
 
 def values_left_alone(chains: Chains, rewards: Rewards, num_steps: int) -> Float[np.ndarray, "steps people states"]:
-    """The expected reward of a person in each state and of the steps after, if nobody calls.
+    """The expected total reward from each state on, without calls.
 
-    Row ``k`` counts the present step and ``k`` more.
+    Row ``k`` counts the present step and ``k`` more steps.
     """
     values = [np.broadcast_to(rewards, chains.shape[:2])]
     for _ in range(num_steps - 1):

@@ -1,4 +1,4 @@
-"""How well the next state was predicted, in steps and for people that the prediction had not seen."""
+"""How well the next state was predicted, for steps and people that the prediction had not seen."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 from armwise.evaluation.decisions import Decisions
 from armwise.evaluation.resampling import BLOCK, Estimate, Resampled, draw_weights
 
-# A prediction that is certain and wrong once would cost without limit.
+# A lower limit on predicted probabilities: without it, one wrong prediction with certainty would cost infinitely much.
 SMALLEST = 1e-6
 
 
@@ -17,9 +17,9 @@ class PredictionQuality(NamedTuple):
     """The average surprise (log-loss) of one way to predict; smaller is better.
 
     Attributes:
-        name: of what predicted.
-        log_loss: −log of the probability given to what happened, averaged over decisions to leave someone alone.
-        lead: how much larger it is than that of the first.
+        name: of the way to predict.
+        log_loss: −log of the probability given to what happened, averaged over decisions without a call.
+        lead: how much larger its log-loss is than that of the first way.
     """
 
     name: str
@@ -34,12 +34,12 @@ def judge_predictions(
     num_resamples: int,
     seed: int,
 ) -> tuple[PredictionQuality, ...]:
-    """Compare predictions of the next state of people left alone.
+    """Compare predictions of the next state after decisions without a call.
 
     Args:
         decisions: of all people.
-        judged: which of them count.
-        rows: the predicted distribution of the next state, by what predicted it.
+        judged: the decisions that count.
+        rows: the predicted distribution of the next state, by the name of the way to predict.
         num_resamples: of people.
         seed: of the resamples.
     """

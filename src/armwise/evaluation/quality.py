@@ -1,7 +1,7 @@
-"""Decision quality: what the calls that a prediction leads to are really worth (Section 5, "Evaluation Metrics").
+"""Decision quality: the true value of the calls that a prediction leads to (Section 5, "Evaluation Metrics").
 
-Both measures are normalised as in the paper: 0 is what never acting earns, 1 what acting on perfect predictions does.
-The decomposed one is exact. The joint one is simulated, all three policies on the same luck.
+Both measures are normalised as in the paper: never acting has quality 0, acting on perfect predictions has quality 1.
+The decomposed quality is exact. The joint quality is simulated, with the same random draws for all three policies.
 """
 
 from typing import NamedTuple
@@ -40,15 +40,15 @@ PerRun = Float[Array, "*runs"]
 
 
 class Quality(NamedTuple):
-    """The discounted return of each cohort, all arms together, under three policies; batch axes may lead.
+    """The discounted return of each cohort, all arms together, under three policies. Batch axes may come first.
 
     Attributes:
-        achieved: of the policy judged.
-        never: of acting on no one.
-        perfect: of acting on the true transitions.
-        budget_use: share of the budget that the policy judged really spends, later steps discounted as rewards are;
-            0 where there is no budget. A decomposed policy leaves some unused when more calls look useless to it, a
-            joint one when fewer people than the budget may be called.
+        achieved: the return of the evaluated policy.
+        never: the return of calling no one.
+        perfect: the return of acting on the true transitions.
+        budget_use: the share of the budget that the evaluated policy really spends, with later steps discounted like
+            rewards; 0 if there is no budget. A decomposed policy leaves budget unused if more calls look useless to it.
+            A joint policy does so if fewer people may be called than the budget allows.
     """
 
     achieved: PerCohort
@@ -58,19 +58,19 @@ class Quality(NamedTuple):
 
     @property
     def normalised(self) -> PerRun:
-        """The average gain over never acting, in units of the average gain of perfect predictions."""
+        """The average gain over never acting, divided by the average gain of perfect predictions."""
         gain, best = self._gains()
         return jnp.mean(gain, axis=-1) / jnp.mean(best, axis=-1)
 
     @property
     def per_cohort(self) -> PerCohort:
-        """The normalised quality of each cohort alone; undefined where acting gains nothing."""
+        """The normalised quality of each cohort alone; undefined if acting gains nothing there."""
         gain, best = self._gains()
         return gain / best
 
     @property
     def standard_error(self) -> PerRun:
-        """Of the normalised quality, over the choice of cohorts (delta method for a ratio of averages)."""
+        """The standard error of the normalised quality over cohorts (delta method for a ratio of averages)."""
         gain, best = self._gains()
         residual = gain - self.normalised[..., None] * best
         num_cohorts = residual.shape[-1]
@@ -84,7 +84,7 @@ class Quality(NamedTuple):
 def decomposed_decision_quality(
     predicted_transitions: ArrayLike, true_transitions: ArrayLike, problem: Problem, budget: ArrayLike
 ) -> Quality:
-    """Quality of the mixture that looks best by the predictions, kept to the budget under the truth (Equation 7).
+    """Quality of the mixture that is best by the predictions and keeps to the true budget (Equation 7).
 
     Args:
         predicted_transitions: ``[cohorts, arms, states, actions, states]``.
@@ -93,10 +93,10 @@ def decomposed_decision_quality(
         budget: arms acted on at each step, one number or ``[cohorts]``.
 
     Returns:
-        Exact returns under the true transitions; at most those of perfect predictions (Theorem 2).
+        Exact returns under the true transitions. They are at most those of perfect predictions (Theorem 2).
 
     Example:
-        A prediction that takes no one to gain from a call calls no one.
+        If the prediction says that no one gains from a call, no one is called.
 
         >>> true = jnp.array([[[[[0.9, 0.1], [0.4, 0.6]], [[0.5, 0.5], [0.2, 0.8]]]] * 20])
         >>> quality = decomposed_decision_quality(jnp.full_like(true, 0.5), true, Problem(), budget=5)
@@ -127,9 +127,8 @@ def joint_decision_quality(
         problem: rewards, discount and first states, shared by all cohorts.
         budget: arms acted on at each step, one number or ``[cohorts]``.
         num_trajectories: simulated runs of each cohort; the paper takes 1,000.
-        horizon: steps of each run; by default until ``discount ** horizon < 1e-3``. To be given where the discount
-            is traced.
-        ids: ``[cohorts, arms]``, whom luck and ties belong to, as in ``simulate``; by default the rows.
+        horizon: steps of each run; by default until ``discount ** horizon < 1e-3``. Required if the discount is traced.
+        ids: ``[cohorts, arms]``: random draws and ties depend on the id, as in ``simulate``; by default the rows.
 
     Returns:
         Mean simulated returns under the true transitions.
@@ -150,11 +149,11 @@ def priority_decision_quality(
     *,
     ids: ArrayLike | None = None,
 ) -> Quality:
-    """The joint quality of any priorities: a risk score, turns, lots, what a programme does today.
+    """The joint quality of any priorities: a risk score, turns, random calls, or what a programme does today.
 
     Args:
-        key: a JAX random key; with the same, all priorities meet the same luck.
-        priorities: ``[cohorts, arms, states]``, who comes first in each state; or ``RoundRobin()``,
+        key: a JAX random key. With the same key, all priorities get the same random draws.
+        priorities: ``[cohorts, arms, states]``, the highest is called first; or ``RoundRobin()``,
             ``RandomCalls()`` or ``LongestFirst()``.
         true_transitions: ``[cohorts, arms, states, 2, states]``.
         problem: rewards, discount and first states, shared by all cohorts.
@@ -164,7 +163,7 @@ def priority_decision_quality(
         ids: as in ``joint_decision_quality``.
 
     Returns:
-        Mean simulated returns. Perfect is the Whittle policy on the true transitions; this is not an upper bound: other
+        Mean simulated returns. Perfect is the Whittle policy on the true transitions. This is not an upper bound: other
         policies can beat it.
 
     Example:
@@ -207,7 +206,7 @@ def _simulated(
 
 
 def quality_of(returns: CohortReturns, numbers: Int[Array, " chosen"], achieved: Achieved) -> Quality:
-    """What was achieved in the cohorts of these numbers, between never acting and perfect predictions."""
+    """The quality in the cohorts with these numbers: achieved, never acting and perfect predictions."""
     return Quality(achieved.total, returns.never[numbers], returns.perfect[numbers], achieved.budget_use)
 
 

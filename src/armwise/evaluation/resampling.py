@@ -1,7 +1,7 @@
-"""Least squares on resampled people: the whole regression again for each resample, at the price of a few.
+"""Least squares on many resamples of people: the whole regression for each resample, at a small cost.
 
-Resampling a person multiplies her part of the normal equations. So each person's part is computed once, and all
-resamples are one matrix product.
+Resampling a person multiplies her part of the normal equations. So each person's part is computed once, and one matrix
+product gives all resamples.
 """
 
 import functools
@@ -16,21 +16,21 @@ from armwise._validation import check_share
 from armwise.errors import InvalidInputError
 
 LEVEL, NUM_RESAMPLES = 0.95, 400
-# Resamples that say less than this share of the error without an effect are not believed. A larger share would widen
-# intervals that are smaller by chance alone: with 1, 96 % instead of 95 % of the intervals of 500 null worlds cover 0.
+# The standard error is at least this share of the error without an effect. A larger share would widen intervals that
+# are smaller by chance alone: with 1, 96 % instead of 95 % of the intervals cover 0 in 500 worlds without effects.
 SMALLEST_SHARE = 0.85
 # People whose products are held in memory at a time.
 BLOCK = 1024
-# Relative to the largest product: makes the equations solvable where columns hold nothing or repeat others. What is
-# said of such columns means nothing; ``Regression.information`` tells which they are.
+# Relative to the largest product. It makes the equations solvable if columns are empty or repeat others. The
+# coefficients of such columns have no meaning; ``Regression.information`` tells which columns they are.
 RIDGE = 1e-9
 
-# People, steps, columns: of blocks of different sizes, so that the names would not fit together.
+# People, steps, columns. The axes have no names because blocks differ in size.
 Columns = Float[np.ndarray, "_ _ _"]
 
 
 def check_level(name: str, level: Any) -> float:
-    """How often intervals shall cover the truth, as a number."""
+    """The checked level of intervals: how often they should cover the truth."""
     share = check_share(name, level)
     if not 0.5 <= share <= 0.999:
         raise InvalidInputError(f"{name} must be between 0.5 and 0.999, not {share:g}. Usual is 0.95.")
@@ -58,13 +58,13 @@ class Estimate(NamedTuple):
         return self.high < 0
 
     def at_level(self, level: float, present: float = LEVEL) -> "Estimate":
-        """The interval of another level, from that of the present one; both normal."""
+        """The interval at another level, computed from the interval at the present level. Both are normal."""
         half = (self.high - self.value) * float(ndtri(0.5 + level / 2) / ndtri(0.5 + present / 2))
         return Estimate(self.value, self.value - half, self.value + half)
 
 
 class Resampled(NamedTuple):
-    """A figure or an array of them, and the same computed on each resample of people.
+    """A figure or an array of figures, and the same on each resample of people.
 
     Attributes:
         value: of all people.
@@ -75,7 +75,7 @@ class Resampled(NamedTuple):
     draws: Any
 
     def map(self, function: Any) -> "Resampled":
-        """A function of the figure, which may be applied along a leading axis."""
+        """Apply a function to the figure and to all resamples. The function must accept a leading axis."""
         return Resampled(function(self.value[None])[0], function(self.draws))
 
     def interval(
@@ -83,15 +83,15 @@ class Resampled(NamedTuple):
     ) -> Estimate:
         """The interval of a single figure, with the standard deviation of the resamples as its standard error.
 
-        The standard error is itself uncertain, so the interval is Student's t. Its degrees of freedom are half the
-        calls: after a call most people do what they nearly always do, and a few decide how much results vary. The
-        number of resamples limits them, too.
+        The standard error is itself uncertain, so this is Student's t interval. Its degrees of freedom are half the
+        number of calls: after a call most people do what they nearly always do, and few people decide how much results
+        vary. The number of resamples also limits the degrees of freedom.
 
         Args:
             level: how often such intervals cover the truth.
-            num_calls: that the figure rests on; infinite if it does not rest on calls.
-            error_without_effect: the standard error if calls changed nothing. Few calls that all ended alike do not
-                differ between resamples, and are no certainty.
+            num_calls: the calls behind the figure; infinite if it does not depend on calls.
+            error_without_effect: the standard error if calls changed nothing. A few calls with the same outcome do not
+                vary between resamples, but that does not make the figure certain.
         """
         error = max(float(np.std(self.draws, ddof=1)), SMALLEST_SHARE * error_without_effect)
         freedom = 1 / (1 / max(1.0, num_calls / 2) + 1 / (len(self.draws) - 1))
@@ -99,12 +99,12 @@ class Resampled(NamedTuple):
         return Estimate(float(self.value), float(self.value) - half, float(self.value) + half)
 
 
-# All regressions of a programme of up to 65,000 people draw the same people once; larger ones draw again.
+# Up to 65,000 people, all regressions of a programme share one draw of the weights. Larger programmes draw them again.
 @functools.lru_cache(maxsize=64)
 def draw_weights(num_people: int, num_resamples: int, seed: int, block: int) -> UInt8[np.ndarray, "samples people"]:
-    """How often each person of a block counts: once in the first row, as often as drawn in each resample.
+    """How often each person of a block counts: once in the first row, then as often as drawn in each resample.
 
-    Each count is Poisson with mean 1, as in a resample of a large population; so a block needs to know no other.
+    Each count is Poisson with mean 1, as in a resample of a large population. So blocks are independent of each other.
     """
     drawn = np.random.default_rng([seed, block]).poisson(1.0, (num_resamples, num_people))
     weights = np.concatenate([np.ones((1, num_people), drawn.dtype), drawn]).astype(np.uint8)
@@ -116,7 +116,7 @@ class Blocks(NamedTuple):
     """Rows of a regression, a block of people at a time.
 
     Attributes:
-        shared: columns that every regression has, ``[people, steps, columns]`` by block; rows of 0 say nothing.
+        shared: columns that every regression has, ``[people, steps, columns]`` by block; rows of 0 do not count.
         outcomes: ``[people, steps, outcomes]`` by block.
     """
 
@@ -125,13 +125,13 @@ class Blocks(NamedTuple):
 
 
 class Regression:
-    """Regressions of the same outcomes on the same columns and some more, for everyone and each resample of people.
+    """Regressions of the same outcomes on shared columns and further ones, for everyone and each resample of people.
 
-    What the regressions share is multiplied out once.
+    The products of the shared columns are computed once.
 
     Args:
         blocks: the rows, at most ``BLOCK`` people at a time.
-        num_resamples: how many.
+        num_resamples: the number of resamples.
         seed: of the resamples.
     """
 
@@ -153,11 +153,11 @@ class Regression:
         return Resampled(coefficients[0], coefficients[1:])
 
     def row_weights(self, terms: Sequence[Columns], functional: Float[np.ndarray, "terms outcomes"]) -> list[Columns]:
-        """How much each row's outcomes count in a figure that is linear in the coefficients of ``fit``, by block.
+        """The weight of each row's outcomes in a figure that is linear in the coefficients of ``fit``, by block.
 
         Args:
             terms: as in ``fit``.
-            functional: what the figure multiplies each coefficient with.
+            functional: the factor of each coefficient in the figure.
         """
         squares = self._all_squares(terms)
         target = np.zeros((len(squares), functional.shape[1]))
@@ -167,7 +167,7 @@ class Regression:
         return [np.concatenate(block, axis=-1) @ solved for block in blocks]
 
     def information(self, terms: Sequence[Columns]) -> Float[np.ndarray, " terms"]:
-        """The sum of squares that is left of each further column after all other columns; 0 if these repeat it."""
+        """The sum of squares of each further column that the other columns do not explain; 0 if they repeat it."""
         squares = self._all_squares(terms)
         return 1 / np.diag(np.linalg.inv(squares))[-terms[0].shape[-1] :]
 
@@ -184,7 +184,7 @@ class Regression:
         return np.linalg.solve(self._squares[0] + _ridge(self._squares), self._products[0])
 
     def _sum(self, pairs: Iterable[tuple[Columns, Columns]]) -> Float[np.ndarray, "samples left right"]:
-        """The products of two sets of columns, added up over people as often as each was drawn."""
+        """The products of two sets of columns, added up over people, each as often as she was drawn."""
         total: Any = 0.0
         for number, (left, right) in enumerate(pairs):
             products = np.swapaxes(left, 1, 2) @ right

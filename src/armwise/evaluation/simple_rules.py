@@ -1,4 +1,4 @@
-"""What programmes do without a model, in one place: every comparison shows these beside what was learned."""
+"""Rules of thumb: what programmes do without a model. Every comparison shows them next to the learned model."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -25,14 +25,14 @@ RULES_OF_THUMB = {
 def rules_of_thumb(
     problem: Problem, predicted_transitions: ArrayLike, training_counts: ArrayLike
 ) -> dict[str, Priorities | Schedule]:
-    """How each rule of thumb chooses whom to call, for ``priority_decision_quality``.
+    """The priorities of each rule of thumb, for ``priority_decision_quality``.
 
     Args:
         problem: rewards, discount and first states.
-        predicted_transitions: ``[cohorts, arms, states, 2, states]`` of the cohorts judged, by any model; only "least
+        predicted_transitions: ``[cohorts, arms, states, 2, states]`` of the test cohorts, by any model. Only "least
             likely to engage" uses their values, and only those without a call.
-        training_counts: how often each transition was seen, ``[..., states, 2, states]``, added up over everything
-            before. Only "population index" uses them. Leave out the cohorts judged.
+        training_counts: how often each transition was observed, ``[..., states, 2, states]``, added up over all
+            leading axes. Only "population index" uses them. Leave out the test cohorts.
 
     Returns:
         Priorities ``[cohorts, arms, states]`` or a schedule, by the names in ``RULES_OF_THUMB``.
@@ -64,7 +64,7 @@ def rules_of_thumb(
 
 
 def _population_indices(counts: ArrayLike, problem: Problem, num_arms: int) -> Float[Array, "arms states"]:
-    """The Whittle indices of the pooled chain; one per arm, since rewards may differ between arms."""
+    """The Whittle indices of the pooled chain, for each arm, because rewards may differ between arms."""
     array = np.asarray(counts, dtype=float)
     pooled = array.reshape(-1, *array.shape[-3:]).sum(axis=0, keepdims=True)
     chain = estimate_transitions(pooled)[0]

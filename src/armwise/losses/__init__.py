@@ -1,4 +1,4 @@
-"""What a prediction of transitions is trained for: the losses of the paper's Table 1, and one more."""
+"""Losses that train a predictor of transitions: those of the paper's Table 1, and one more."""
 
 from armwise.losses.accuracy import MeanSquaredError, NegativeLogLikelihood
 from armwise.losses.dec_dfl import DecDFL

@@ -1,4 +1,4 @@
-"""The two-stage baselines: losses that know nothing of decisions (Section 5, "2-Stage")."""
+"""The two-stage baselines: losses that measure accuracy only, not decisions (Section 5, "2-Stage")."""
 
 from typing import NamedTuple
 
@@ -49,11 +49,11 @@ class PreparedCounts(NamedTuple):
 class NegativeLogLikelihood(Loss):
     """Negative log-likelihood of the observed trajectories under the predicted transitions, averaged over arms.
 
-    A trajectory's likelihood is a product over its steps, so the counts of its transitions are all that matters.
+    A trajectory's likelihood is a product over its steps, so the loss needs only the counts of its transitions.
     """
 
     def prepare(self, truth: CohortTruth) -> PreparedCounts:
-        """The counts, which this loss cannot do without."""
+        """The observed counts, which this loss requires."""
         if truth.counts is None:
             raise InvalidInputError(
                 "NegativeLogLikelihood needs the observed transition counts: pass counts, shaped like true_transitions."
@@ -63,7 +63,7 @@ class NegativeLogLikelihood(Loss):
     def __call__(
         self, predicted_transitions: ArrayLike, prepared: PreparedCounts, key: PRNGKeyArray | None = None
     ) -> Float[Array, ""]:
-        """The mean over arms of −Σ counts · log T̂; what was never observed does not matter, even at probability 0."""
+        """The mean over arms of −Σ counts · log T̂. Transitions never observed add 0, even at probability 0."""
         del key
         check_prepared(prepared, PreparedCounts, self)
         predicted = check_transitions(predicted_transitions)

@@ -1,7 +1,7 @@
-"""What every loss is: prepared once from what is true, then called with each prediction.
+"""The interface of all losses: prepared once from the true data of a cohort, then called with each prediction.
 
-All losses are averages over arms, so that a weighted sum of them means the same whatever the size of a cohort, and all
-are to be minimised: decision-focused losses are the negative of a return.
+Every loss is an average over arms, so that a weighted sum means the same for cohorts of any size. Every loss is
+minimised: decision-focused losses are the negative of a return.
 """
 
 import abc
@@ -25,8 +25,8 @@ class EpochObjective(NamedTuple):
 
     Attributes:
         loss: to minimise in this epoch.
-        rate: times the learning rate.
-        begins: whether the optimiser forgets what came before, because a new stage begins.
+        rate: factor by which the learning rate is multiplied.
+        begins: whether a new stage begins, so that the optimiser is reset.
     """
 
     loss: "Loss"
@@ -35,7 +35,7 @@ class EpochObjective(NamedTuple):
 
 
 def _takes_one_truth(prepare: Callable[[Any, CohortTruth], Any]) -> Callable[[Any, CohortTruth], Any]:
-    """The method, with an error for calls that give the truth in several arguments."""
+    """The ``prepare`` method, with an error for calls that pass the truth as several arguments."""
 
     @functools.wraps(prepare)
     def checked(self: Any, truth: Any = None, *others: Any, **named: Any) -> Any:
@@ -63,10 +63,10 @@ class Loss(eqx.Module):
 
     @abc.abstractmethod
     def prepare(self, truth: CohortTruth) -> Any:
-        """Compute once what no prediction changes.
+        """Compute once everything that does not depend on the predictions.
 
         Args:
-            truth: what is true about the cohort.
+            truth: the true data of the cohort.
 
         Returns:
             A pytree to pass to the loss; it can be stacked over cohorts.
@@ -85,14 +85,14 @@ class Loss(eqx.Module):
         """
 
     def objective_at_epoch(self, epoch: Int[Array, ""], num_epochs: int) -> EpochObjective:
-        """What to minimise in this epoch of so many, counted from 0; validation is by the loss itself."""
+        """The objective of an epoch, counted from 0. Validation always uses the loss itself."""
         del epoch, num_epochs
         return EpochObjective(self)
 
     def compile_ahead(self, num_states: int, num_actions: int, dtype: jnp.dtype) -> None:
-        """Compile what this loss has in other languages than JAX, for such cohorts: by default, what its parts have.
+        """Compile code that is not JAX, for cohorts of this size. By default, compile that of the losses inside.
 
-        ``prepare`` does it too, but not inside ``jit``: nothing is compiled as a side effect of tracing.
+        ``prepare`` does this too, except inside ``jit``: tracing must not compile anything as a side effect.
         """
         for part in jax.tree.leaves(self, is_leaf=lambda node: isinstance(node, Loss) and node is not self):
             if isinstance(part, Loss):

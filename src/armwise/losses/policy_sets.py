@@ -1,4 +1,4 @@
-"""Which policies of each arm a decision-focused loss mixes, and their returns."""
+"""The policies of each arm that a decision-focused loss mixes, and their returns."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -15,7 +15,7 @@ UNITS = ("return", "spread")
 
 
 def state_ranks(policies: str, true_transitions: Transitions, problem: Problem) -> StateRanks:
-    """The true order of each arm's states, where its policies depend on it: the same for all predictions."""
+    """The true order of each arm's states if its policies depend on it, else None. Predictions do not change it."""
     return departure_ranks(true_transitions, problem) if "index" in policies else None
 
 
@@ -34,12 +34,12 @@ def policies_of(policies: str, num_states: int, num_actions: int) -> Int[np.ndar
 
 
 def num_policies(policies: str, num_states: int, num_actions: int) -> int:
-    """How many policies of an arm a set has, where it is the same for all arms; 0 where each arm has its own."""
+    """The number of policies in a set that is the same for all arms; 0 if each arm has its own policies."""
     if "index" in policies:
         return 0
     return num_states + 1 if policies == "threshold" else num_actions**num_states
 
 
 def spread(returns: Float[Array, "arms policies"]) -> Float[Array, ""]:
-    """How far apart the returns of an arm's policies are: their standard deviation, averaged over arms; never 0."""
+    """The standard deviation of the returns of an arm's policies, averaged over arms. It is never 0."""
     return jnp.maximum(jnp.mean(jnp.std(returns, axis=-1)), jnp.finfo(returns.dtype).tiny)

@@ -1,16 +1,16 @@
-"""Decision quality at given prices of budget: each arm for itself, with no budget to share and no price to search for.
+"""Decision quality at given budget prices. Each arm counts separately: no shared budget, no search for a price.
 
 DEC-DFL asks what the arms earn together when the true spend is kept to the budget. Its predictions need not know what
-a policy spends, and the Whittle indices computed from them, which depend on predicted spend alone, can be poor although
-its own objective is nearly perfect. Here an arm pays the price λ for every call out of its own pocket:
+a policy spends. But Whittle indices depend on predicted spend alone, so they can be poor although the objective of
+DEC-DFL is nearly perfect. Here each arm pays the price λ for every call:
 
-    choose    Z = softmax((Ĵ − λ Ĵ̄) / temperature)      from the predictions, reward and spend alike
-    receive   Σ_j Z_j (J_j − λ J̄_j)                       by the truth
+    choose    Z = softmax((Ĵ − λ Ĵ̄) / temperature)      reward and spend both under the predictions
+    receive   Σ_j Z_j (J_j − λ J̄_j)                       under the true transitions
 
-A policy's first action changes exactly where λ crosses an index, so this trains the indices near λ; several prices,
-those at which budgets around the real one would bind, train them around the cut that decides who is called. As the
-temperature falls, the true transitions minimise every arm's term at every price (as Theorem 2 says of Equation 7), and
-no prediction can "buy" budget (Theorem 1), because nothing is shared.
+A policy's first action changes exactly where λ crosses an index, so this loss trains the indices near λ. It uses
+several prices: those at which budgets around the real one would bind. So it trains the indices around the cut that
+decides who is called. As the temperature falls, the true transitions minimise every arm's term at every price (as
+Theorem 2 says of Equation 7). No prediction can "buy" budget (Theorem 1), because arms share no budget.
 """
 
 from typing import NamedTuple
@@ -31,24 +31,24 @@ from armwise.rmab import Problem
 
 
 class PreparedPrices(NamedTuple):
-    """What never changes: the true returns, and the prices to train at."""
+    """What predictions do not change: the true returns, and the prices to train at."""
 
     reward_returns: Float[Array, "arms policies"]
     budget_returns: Float[Array, "arms policies"]
     prices: Float[Array, " prices"]
-    unit: Float[Array, ""] | None  # of the temperature; None where it is a return's
+    unit: Float[Array, ""] | None  # of the temperature; None if the unit is "return"
     problem: Problem
     ranks: StateRanks = None
 
 
 class PriceDFL(Loss):
-    """The negative return less what it spends, averaged over arms and over some prices of budget.
+    """The negative of the return minus its cost, averaged over arms and over several budget prices.
 
     Args:
         temperature: of the choice among policies, above 0.
-        budget_multiples: the prices are those at which these multiples of the budget would just be spent, under the
-            true transitions and without a regulariser (the dual of Equation 7).
-        policies: which per-arm policies there are: "all", "threshold", "index" or "near-index", as in ``DecDFL``.
+        budget_multiples: one price for each of these multiples of the budget: the price at which it would just be
+            spent, under the true transitions and without a regulariser (the dual of Equation 7).
+        policies: the per-arm policies to choose from: "all", "threshold", "index" or "near-index", as in ``DecDFL``.
         unit: what the temperature is measured in: a "return", or the "spread" of the true returns of an arm's policies.
     """
 
@@ -69,7 +69,7 @@ class PriceDFL(Loss):
                 raise InvalidInputError(f"{name} must be one of {', '.join(map(repr, allowed))}, not {value!r}.")
 
     def prepare(self, truth: CohortTruth) -> PreparedPrices:
-        """Returns of every policy under the true transitions, and the prices at which each budget would be spent."""
+        """Returns of every policy under the true transitions, and the price at which each budget is just spent."""
         true, problem = truth.transitions, truth.problem
         ranks = state_ranks(self.policies, true, problem)
         reward_returns, budget_returns = returns_of(self.policies, true, problem, ranks)
@@ -82,7 +82,7 @@ class PriceDFL(Loss):
     def __call__(
         self, predicted_transitions: ArrayLike, prepared: PreparedPrices, key: PRNGKeyArray | None = None
     ) -> Float[Array, ""]:
-        """The negative mean, over arms and prices, of the true return less its cost."""
+        """The negative mean, over arms and prices, of the true return minus its cost."""
         del key
         check_prepared(prepared, PreparedPrices, self)
         predicted = check_transitions(predicted_transitions)

@@ -1,7 +1,6 @@
-"""Losses that change with the epochs: one loss first and another then, or numbers that move.
+"""Losses that change with the epochs: one loss and then another, or numbers that move gradually.
 
-Validation does not change: it is always by the loss that training ends with, so that the best epoch is found across the
-stages by one yardstick.
+Validation always uses the loss that training ends with, so that epochs of all stages are compared by one measure.
 """
 
 from typing import Any
@@ -19,16 +18,16 @@ from armwise.losses.truth import CohortTruth
 
 
 class WarmStart(Loss):
-    """Train by one loss in the first epochs and by another in the rest: accuracy first, then decisions.
+    """Train with one loss in the first epochs and with another in the rest: accuracy first, then decisions.
 
-    Adam begins anew with the second loss, whose gradients may be of another size altogether. Each of the two gets
-    at least one epoch, so training needs two or more. Neither may change with the epochs itself.
+    The optimiser is reset when the second loss begins, because its gradients may have a very different size. Each loss
+    gets at least one epoch, so training needs two or more. Neither loss may itself change with the epochs.
 
     Args:
-        first: to begin with, such as ``MeanSquaredError()``.
-        then: to end with, such as ``DecDFL(EntropyMixture(0.1))``; validation is by this one in all epochs.
-        share: of the epochs that the first loss gets, between 0 and 1.
-        rate: of learning in the rest, as a multiple of the learning rate.
+        first: the loss to begin with, such as ``MeanSquaredError()``.
+        then: the loss to end with, such as ``DecDFL(EntropyMixture(0.1))``; it is used for validation in all epochs.
+        share: the share of epochs for the first loss, between 0 and 1.
+        rate: in the remaining epochs, the learning rate is multiplied by this.
 
     Example:
         >>> from armwise.losses import MeanSquaredError, PriceDFL
@@ -69,7 +68,7 @@ class WarmStart(Loss):
         return EpochObjective(_OneOfTwo(self.first, self.then, is_first), rate, begins=epoch == switch)
 
     def _first_epochs(self, num_epochs: int) -> int:
-        """How many epochs the first loss gets: the share, but at least one for each of the two."""
+        """How many epochs the first loss gets: its share, with at least one epoch for each loss."""
         if num_epochs < 2:
             raise InvalidInputError(
                 f"WarmStart trains by two losses in turn and needs at least 2 epochs, not {num_epochs}. Raise "
@@ -79,20 +78,20 @@ class WarmStart(Loss):
 
 
 class _OneOfTwo(Loss):
-    """The loss of the stage that training is in."""
+    """The loss of the current stage of training."""
 
     first: Loss
     then: Loss
     is_first: Bool[Array, ""]
 
     def prepare(self, truth: CohortTruth) -> Any:
-        """It is given what ``WarmStart`` prepared."""
+        """Not used: this loss receives what ``WarmStart`` prepared."""
         raise NotImplementedError
 
     def __call__(
         self, predicted_transitions: ArrayLike, prepared: tuple[Any, Any], key: PRNGKeyArray | None = None
     ) -> Float[Array, ""]:
-        """One of the two; under ``vmap``, where runs may be in different stages, both are computed."""
+        """The value of one of the two losses. Under ``vmap`` both are computed: runs may be in different stages."""
         return lax.cond(
             self.is_first,
             lambda predicted: self.first(predicted, prepared[0], key),
@@ -102,12 +101,12 @@ class _OneOfTwo(Loss):
 
 
 class Annealed(Loss):
-    """A loss whose numbers move from those of one to those of another, by equal ratios from epoch to epoch.
+    """A loss whose numbers, such as the temperature, change by a constant factor from epoch to epoch.
 
     Args:
         start: the loss of the first epoch, such as ``DecDFL(EntropyMixture(1.0))``.
-        end: the loss of the last, alike but for its numbers, all above 0; validation is by this one in all epochs.
-            It may not change with the epochs itself.
+        end: the loss of the last epoch. It may differ from ``start`` only in its numbers. All numbers must be above 0.
+            It is used for validation in all epochs and may not itself change with the epochs.
 
     Example:
         >>> from armwise.losses import PriceDFL
@@ -130,7 +129,7 @@ class Annealed(Loss):
                 raise InvalidInputError(f"numbers move by ratios, so all must be above 0, not {number}.")
 
     def prepare(self, truth: CohortTruth) -> Any:
-        """What the loss prepares; no loss prepares anything that depends on its numbers."""
+        """What ``end`` prepares. It serves both losses: no loss prepares anything that depends on its numbers."""
         return self.end.prepare(truth)
 
     def __call__(
@@ -151,7 +150,7 @@ class Annealed(Loss):
 
 
 def _check_not_staged(name: str, **losses: Loss) -> None:
-    """Refuse a loss that changes with the epochs inside another one: two schedules over the same epochs."""
+    """Refuse a loss that changes with the epochs inside another such loss: that would be two schedules at once."""
     for part, loss in losses.items():
         if type(loss).objective_at_epoch is not Loss.objective_at_epoch:
             raise InvalidInputError(

@@ -1,4 +1,4 @@
-"""What is true about a cohort: all that a loss knows besides the predictions."""
+"""The true data of a cohort: everything that a loss uses in addition to the predictions."""
 
 from typing import Any
 
@@ -24,14 +24,14 @@ from armwise.rmab.returns import check_fits
 
 
 class CohortTruth(eqx.Module):
-    """What is true about one cohort. A pytree: ``vmap`` over a stack of cohorts.
+    """The true data of one cohort. A pytree: ``vmap`` over a stack of cohorts.
 
     Args:
         transitions: the true transitions, ``[arms, states, actions, states]``, estimated from history.
         problem: rewards, discount, first states and costs.
         budget: arms acted on at each step.
         counts: how often each transition was observed, in the shape of the transitions; only some losses need it.
-        ids: one whole number per arm, by default its row; where a loss draws random numbers they go by it.
+        ids: one whole number per arm, by default its row. A loss that draws random numbers draws them by id.
 
     Example:
         >>> truth = CohortTruth(np.full((3, 2, 2, 2), 0.5), Problem(), budget=1)
@@ -64,7 +64,7 @@ class CohortTruth(eqx.Module):
 
     @classmethod
     def of(cls, cohort: Cohorts, problem: Problem) -> "CohortTruth":
-        """The truth about one cohort of ``Cohorts``."""
+        """The true data of one cohort of ``Cohorts``."""
         return cls(cohort.true_transitions, problem, cohort.budget, counts=cohort.counts, ids=cohort.ids)
 
 
@@ -79,6 +79,6 @@ def _check_counts(counts: Any, shape: tuple[int, ...]) -> Float[Array, "arms sta
 
 
 def check_same_shape(name: str, shape: tuple[int, ...], like: str, expected: tuple[int, ...]) -> None:
-    """Refuse an array that does not belong to the same arms, states and actions."""
+    """Refuse an array whose shape differs from that of another one."""
     if shape != expected:
         raise InvalidInputError(f"{name} has the shape {list(shape)}, but {like} has {list(expected)}.")

@@ -1,8 +1,8 @@
-"""A correction of people's posterior chains, learned by a loss.
+"""A correction of people's posterior chains, learned with a loss.
 
-The posterior of a chain is as good as its assumptions: Gaussian differences, linear effects of features. Where they
-fail, a model trained by a loss can do better. It starts from the posterior and adds to its log-probabilities what a
-network of features and history says, so that a network that says nothing leaves the posterior as it is.
+The posterior of a chain is as good as its assumptions: Gaussian differences between people, linear effects of features.
+If they fail, a model trained with a loss can do better. The correction adds the log-probabilities of a network of
+features and history to those of the posterior. A network that predicts uniform probabilities leaves it as it is.
 """
 
 from typing import Any
@@ -21,13 +21,13 @@ Transitions = Float[Array, "arms states actions states"]
 
 
 class Correction(eqx.Module):
-    """A network whose log-probabilities are added to those of a chain that is known already.
+    """A network whose log-probabilities are added to those of a known chain.
 
     Its features are those of ``known_chains``: the numbers of a person's history, then the logarithms of her chain.
 
     Args:
-        network: features to transitions, without the columns of the known chain.
-        num_history: how many numbers of history there are.
+        network: maps features, without the columns of the known chain, to transitions.
+        num_history: the number of history columns.
     """
 
     network: Any
@@ -42,7 +42,10 @@ class Correction(eqx.Module):
 
 
 def silent(network: Any) -> Any:
-    """The network with its last weights at 0: it says the same of everyone, and the correction is none."""
+    """The network with the weights of its last layer set to 0, so that it corrects nothing.
+
+    Then it predicts a uniform distribution for everyone. Networks of other types are returned unchanged.
+    """
     if isinstance(network, Linear):
         return jax.tree.map(lambda leaf: jnp.zeros_like(leaf) if eqx.is_inexact_array(leaf) else leaf, network)
     if isinstance(network, MultiLayerPerceptron):
@@ -52,15 +55,15 @@ def silent(network: Any) -> Any:
 
 
 def num_history(num_states: int) -> int:
-    """How many numbers of history ``known_chains`` puts in front."""
+    """How many history columns ``known_chains`` puts first."""
     return 2 * num_states
 
 
 def known_chains(posterior: PersonPosterior, features: Features) -> Features:
-    """The features that a ``Correction`` takes: what is known of each person from her own weeks beside who she is.
+    """The features for a ``Correction``: what is known about each person from her own weeks, and her features.
 
-    The numbers of history are her log-odds in each state and her answers to calls, as far as they differ from the
-    average person's, in units of the standard deviation between people.
+    The history columns are her log-odds in each state and her responses to calls. Each is the difference from the
+    average person, in standard deviations between people.
     """
     population = posterior.population
     scale = np.sqrt(np.diag(np.asarray(population.covariance)))
@@ -72,11 +75,12 @@ def known_chains(posterior: PersonPosterior, features: Features) -> Features:
 
 
 class CorrectedChains(eqx.Module):
-    """A model of each person's chain, and what a loss taught on top of it.
+    """A model of each person's chain, and a correction of it that was learned with a loss.
 
     Attributes:
-        chains: the posterior comes from this.
-        correction: takes the features of ``known_chains``; trained on early weeks against all of them.
+        chains: gives the posterior.
+        correction: takes the features of ``known_chains``. In training, these come from early weeks, and the truth
+            comes from all weeks.
     """
 
     chains: ChainModel
@@ -90,7 +94,7 @@ class CorrectedChains(eqx.Module):
     def transitions(
         self, features: Features, history: Trajectories | None
     ) -> Float[np.ndarray, "people states 2 states"]:
-        """The corrected chain of each person from here on."""
+        """The corrected chain of each person from now on."""
         return self.correct(self.chains.posterior(features, history), features)
 
     def correct(self, posterior: PersonPosterior, features: Features) -> Float[np.ndarray, "people states 2 states"]:

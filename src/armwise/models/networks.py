@@ -1,7 +1,7 @@
-"""Predictors: from a person's features to the transition probabilities of her chain (the paper's M_θ).
+"""Networks that predict the transition probabilities of a person's chain from her features (the paper's M_θ).
 
-A model is any Equinox module that maps ``Features`` of some arms to ``[arms, states, actions, states]``. The three
-sizes of the paper's Table 2 are ``Linear``, ``MultiLayerPerceptron`` with 2 layers of 64, and with 4 layers of 500.
+A model is any Equinox module that maps the ``Features`` of arms to ``[arms, states, actions, states]``. The three sizes
+of the paper's Table 2 are ``Linear``, and ``MultiLayerPerceptron`` with 2 layers of 64 and with 4 layers of 500.
 """
 
 from collections.abc import Sequence
@@ -20,13 +20,14 @@ from armwise.data import Features
 from armwise.errors import InvalidInputError
 
 Transitions = Float[Array, "arms states actions states"]
-Levels = tuple[int, ...]  # how many each category has
+Levels = tuple[int, ...]  # the number of levels of each category
 Codes = Integer[Array, "arms categorical"]
 
-# Arms whose rows are looked up at a time on a CPU. XLA spreads the sum of a larger lookup over the cores and then
-# writes out what each category contributes: 44 categories took 8 µs for 256 arms and 188 for 512.
+# The number of arms per lookup on a CPU. XLA spreads the sum of a larger lookup over the cores and then writes the
+# contribution of each category to memory: with 44 categories, 256 arms took 8 µs and 512 arms took 188 µs.
 _CPU_FORWARD_BLOCK = 256
-# Arms whose one-hot rows are written out at a time. On a CPU, 1,024 took a twentieth longer; an accelerator is filled.
+# The number of arms whose one-hot rows are in memory at a time. On a CPU, 1,024 took 5 % longer than 4,096. An
+# accelerator needs more arms to be busy.
 _CPU_BACKWARD_BLOCK = 4096
 _ACCELERATOR_BLOCK = 2**18
 
@@ -34,8 +35,8 @@ _ACCELERATOR_BLOCK = 2**18
 class FeatureLayer(eqx.Module):
     """An affine map of features: a matrix for the numeric columns, one row of a table per categorical level.
 
-    The table is the part of a one-hot matrix's weights that a code selects, so the layer equals one on one-hot columns
-    without ever building them.
+    The table holds the weights of the one-hot columns, and a code selects a row of it. So the layer gives the same
+    result as a layer on one-hot columns, without building them.
     """
 
     weights: Float[Array, "numeric outputs"]
@@ -44,7 +45,7 @@ class FeatureLayer(eqx.Module):
     levels: tuple[int, ...] = eqx.field(static=True)
 
     def __init__(self, key: PRNGKeyArray, num_numeric: int, levels: tuple[int, ...], num_outputs: int):
-        # One numeric column or one categorical column contributes one active input each.
+        # Each numeric column and each categorical column contributes one active input.
         bound = 1 / max(1, num_numeric + len(levels)) ** 0.5
         shape = (num_numeric + sum(levels), num_outputs)
         weights = jax.random.uniform(key, shape, minval=-bound, maxval=bound)
@@ -65,12 +66,12 @@ class FeatureLayer(eqx.Module):
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
 def look_up(levels: Levels, table: Float[Array, "levels outputs"], codes: Codes) -> Float[Array, "arms outputs"]:
-    """The sum, over an arm's categories, of the rows of the table that its codes select.
+    """The sum, over an arm's categories, of the table rows that its codes select.
 
     Args:
         levels: how many rows of the table belong to each category.
-        table: all categories' rows, one category after the other.
-        codes: which of its category's rows each arm takes.
+        table: the rows of all categories, one category after the other.
+        codes: for each arm and category, the selected row within the category.
     """
     rows = partial(_rows_selected, levels, table)
     whole = len(codes) // _CPU_FORWARD_BLOCK * _CPU_FORWARD_BLOCK if on_cpu() else 0
@@ -96,10 +97,10 @@ def _look_up_forward(levels, table, codes):  # type: ignore[no-untyped-def]
 
 
 def _look_up_backward(levels, codes, cotangent):  # type: ignore[no-untyped-def]
-    """The one-hot matrix's transpose times the cotangent, a block of arms at a time.
+    """The transpose of the one-hot matrix times the cotangent, a block of arms at a time.
 
-    XLA would scatter instead, one number after the other: at 44 categories that took 2 to 3 times as long, both for 76
-    arms and for a million.
+    By default XLA would scatter one number after the other. With 44 categories that took 2 to 3 times as long, both for
+    76 arms and for a million.
     """
     of_block = partial(_hot_transpose_times, levels)
     size = _CPU_BACKWARD_BLOCK if on_cpu() else _ACCELERATOR_BLOCK
@@ -117,7 +118,7 @@ look_up.defvjp(_look_up_forward, _look_up_backward)
 def _hot_transpose_times(
     levels: Levels, codes: Codes, cotangent: Float[Array, "arms outputs"]
 ) -> Float[Array, "levels outputs"]:
-    """The transpose of the one-hot matrix times the cotangent, the way that is faster where it runs."""
+    """The transpose of the one-hot matrix times the cotangent, by the method that is faster on the device."""
     gathered, compared = partial(_by_gathering, levels), partial(_by_comparing, levels)
     if len(levels) * max(levels) > 2 * sum(levels):  # comparing would do more than twice the work
         return gathered(codes, cotangent)
@@ -127,7 +128,7 @@ def _hot_transpose_times(
 def _by_gathering(
     levels: Levels, codes: Codes, cotangent: Float[Array, "arms outputs"]
 ) -> Float[Array, "levels outputs"]:
-    """With a code gathered for each level: cheap on a CPU, and on an accelerator most of the step."""
+    """The product with a code gathered for each level: cheap on a CPU, but most of the step on an accelerator."""
     category, level = _of_each_row(levels)
     return _transpose_times(codes[:, category] == level[None], cotangent)
 
@@ -135,9 +136,9 @@ def _by_gathering(
 def _by_comparing(
     levels: Levels, codes: Codes, cotangent: Float[Array, "arms outputs"]
 ) -> Float[Array, "levels outputs"]:
-    """With every category taken to be as wide as the widest, so that nothing is gathered.
+    """The product with all categories padded to the widest, so that nothing is gathered.
 
-    2.5 ms instead of 7.5 for 3,000,000 arms × 44 categories on an H200.
+    For 3,000,000 arms × 44 categories on an H200 it took 2.5 ms instead of 7.5.
     """
     category, level = _of_each_row(levels)
     hot = codes[:, :, None] == jnp.arange(max(levels), dtype=codes.dtype)[None, None]
@@ -147,7 +148,7 @@ def _by_comparing(
 
 
 def _of_each_row(levels: Levels) -> tuple[Int[np.ndarray, " levels"], Int[np.ndarray, " levels"]]:
-    """The category to which each row of a table belongs, and its level there."""
+    """The category and the level of each row of a table."""
     category = np.repeat(np.arange(len(levels)), levels)
     return category, np.concatenate([np.arange(size) for size in levels])
 
@@ -163,7 +164,7 @@ class Linear(eqx.Module):
 
     Args:
         key: a random key for the first weights.
-        features: features of the kind to predict from; only their columns matter.
+        features: an example of the features to predict from; only the layout of the columns matters.
         num_states: states of each chain.
         num_actions: actions of each chain.
     """
@@ -187,7 +188,7 @@ class MultiLayerPerceptron(eqx.Module):
 
     Args:
         key: a random key for the first weights.
-        features: features of the kind to predict from; only their columns matter.
+        features: an example of the features to predict from; only the layout of the columns matters.
         num_states: states of each chain.
         num_actions: actions of each chain.
         width: units of each hidden layer.
@@ -226,10 +227,10 @@ class MultiLayerPerceptron(eqx.Module):
 
 
 class Ensemble(eqx.Module):
-    """Several models of one kind that predict as one, by the average of their log-probabilities.
+    """Several models of one type that predict together, by the average of their log-probabilities.
 
     Args:
-        members: one model whose every weight has a leading axis over the members; ``average_models`` makes it.
+        members: one model in which every weight has a leading axis over the members; ``average_models`` makes it.
     """
 
     members: Any
@@ -239,17 +240,17 @@ class Ensemble(eqx.Module):
 
         def log_probabilities(member: Any) -> Transitions:
             predicted = member(features)
-            # Two members may each be sure of what the other excludes.
+            # Two members may each give probability 1 to what the other gives 0: keep the logarithms finite.
             return jnp.log(jnp.maximum(predicted, jnp.finfo(predicted.dtype).tiny))
 
         return jax.nn.softmax(eqx.filter_vmap(log_probabilities)(self.members).mean(axis=0), axis=-1)
 
 
 def average_models(models: Sequence[Any]) -> Any:
-    """One model that predicts the average log-probabilities of several of one kind and shape.
+    """One model that predicts the average log-probabilities of several models of the same type and shape.
 
-    Models of different training cohorts err differently, and as a rule their average errs less than one of them. The
-    average of linear models is the linear model of their average weights; others become an ``Ensemble``.
+    Models of different training cohorts err differently, and their average usually errs less than one of them. The
+    average of linear models is the linear model with their average weights. Other models become an ``Ensemble``.
 
     Args:
         models: at least one.
@@ -269,10 +270,10 @@ def average_models(models: Sequence[Any]) -> Any:
 
 
 def _probabilities(logits: Float[Array, "arms outputs"], num_states: int, num_actions: int) -> Transitions:
-    """The softmax over next states, computed with the arms innermost.
+    """The softmax over next states, computed with the arms as the last axis.
 
-    So XLA divides whole rows, and not one arm's few numbers after the other, and the losses find rows: an epoch at the
-    paper's shapes takes a fifth to a third less.
+    So XLA divides whole rows instead of the few numbers of one arm after the other, and the losses get rows too. An
+    epoch at the paper's shapes takes a fifth to a third less time.
     """
     rows = logits.reshape(-1, num_states, num_actions, num_states).transpose(1, 2, 3, 0)
     return jax.nn.softmax(rows, axis=2).transpose(3, 0, 1, 2)

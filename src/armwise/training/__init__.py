@@ -1,4 +1,4 @@
-"""Training: one pure function for one run, the same under ``vmap`` for hundreds, and models that can be kept."""
+"""Training: one run as a pure function, hundreds of runs by the same function under ``vmap``, and saved models."""
 
 from armwise.training.config import TrainConfig
 from armwise.training.many import TrainedRuns, run_key, train_many

@@ -1,4 +1,4 @@
-"""Arrays of a pytree as the bytes of an .npz file, and back into a pytree of the same structure; never a pickle."""
+"""Convert the arrays of a pytree to the bytes of an .npz file and back. No pickle is ever used."""
 
 import io
 import math
@@ -14,7 +14,7 @@ from armwise.errors import InvalidInputError
 from armwise.training.untrusted import read_parts, shown
 
 _MAGIC = b"\x93NUMPY"
-# What NumPy writes, to the letter; its own reader would evaluate an expression and believe any size.
+# Exactly what NumPy writes. NumPy's own reader would evaluate an expression and accept any size.
 _HEADER = re.compile(
     rb"\{'descr': '([<|][a-z]\d{1,2})', 'fortran_order': (True|False), 'shape': \(([\d, ]{0,100})\), \}\s*"
 )
@@ -24,7 +24,7 @@ _TYPES = {np.dtype(name).str: np.dtype(name) for name in (*_KINDS, *_FLOATS)}
 
 
 def packed(tree: Any) -> bytes:
-    """The content of an .npz file of a pytree's arrays, each under its place in the tree; no pickle."""
+    """The content of an .npz file with a pytree's arrays, each named by its path in the tree. No pickle is used."""
     arrays: dict[str, Any] = {name: plain(leaf) for name, leaf in _named_arrays(tree)}
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
@@ -32,12 +32,12 @@ def packed(tree: Any) -> bytes:
 
 
 def unpacked(content: bytes, where: str, like: Any) -> Any:
-    """What ``packed`` packed, as a pytree of the given structure; anything else is refused.
+    """Read the content that ``packed`` made into a pytree of the given structure. Anything else is refused.
 
     Args:
         content: of the file.
         where: its name in messages.
-        like: arrays, or ``jax.ShapeDtypeStruct``, of the shapes and types to come.
+        like: a pytree of arrays, or of ``jax.ShapeDtypeStruct``, with the expected shapes and types.
     """
     expected = _named_arrays(like)
     try:
@@ -57,18 +57,18 @@ def unpacked(content: bytes, where: str, like: Any) -> Any:
 
 
 def most_bytes(like: Any) -> int:
-    """More than ``packed`` makes of arrays like these."""
+    """An upper bound on the size of what ``packed`` makes of arrays like these, in bytes."""
     sizes = [math.prod(leaf.shape) * leaf.dtype.itemsize for _, leaf in _named_arrays(like)]
     return sum(sizes) + 4096 * (len(sizes) + 1)
 
 
 def plain(leaf: Any) -> np.ndarray:
-    """An array as NumPy's; random keys as their numbers."""
+    """The array as a NumPy array. A random key becomes an array of its numbers."""
     return np.asarray(jax.random.key_data(leaf) if _is_key(leaf) else leaf)
 
 
 class _Header(NamedTuple):
-    """What an .npy file says of its array, and where the numbers begin."""
+    """What an .npy file says about its array, and where the numbers begin."""
 
     dtype: np.dtype
     order: Literal["C", "F"]
@@ -87,7 +87,7 @@ def _header(where: str, content: bytes) -> _Header:
 
 
 def _restore(where: str, content: bytes, header: _Header, leaf: Any) -> jax.Array:
-    """The array in an .npy file, if its type and size are those expected; compared before anything is made."""
+    """The array in an .npy file. Its type and size are checked before any memory is used for it."""
     like = leaf if isinstance(leaf, jax.ShapeDtypeStruct) else plain(leaf)
     if header.dtype != like.dtype or header.shape != list(like.shape):
         raise InvalidInputError(f"{where} is {header.dtype}{header.shape}, expected {like.dtype}{list(like.shape)}.")

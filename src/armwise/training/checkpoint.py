@@ -1,7 +1,7 @@
-"""A folder in which long work leaves what it has finished, so that a later call can go on from there.
+"""A folder of checkpoints: long work saves what it has finished there, so that a later call can continue.
 
-Each file is written whole or not at all, and the folder remembers what it belongs to: other data, another loss or
-another setting is refused instead of continued.
+Each file is written completely or not at all. The folder records what it belongs to: a call with other data, another
+loss or another setting gets an error instead of continuing.
 """
 
 import hashlib
@@ -25,11 +25,11 @@ _VERSION = 1
 
 
 class Checkpoints:
-    """Named pytrees in a folder, all of one piece of work.
+    """Named pytrees in a folder that belongs to one piece of work.
 
     Args:
-        folder: where; made if it is not there.
-        fingerprint: of everything that the results depend on, from ``fingerprint``.
+        folder: created if it does not exist.
+        fingerprint: of everything that the results depend on, from the function ``fingerprint``.
     """
 
     def __init__(self, folder: str | os.PathLike[str], fingerprint: str):
@@ -48,27 +48,27 @@ class Checkpoints:
             )
 
     def save(self, name: str, tree: Any) -> None:
-        """Keep the arrays of a pytree under a name, in place of what was there."""
+        """Save the arrays of a pytree under a name, replacing an earlier one."""
         save_arrays(self.folder / f"{name}.npz", tree)
 
     def load(self, name: str, like: Any) -> Any | None:
-        """The pytree under a name, shaped like a given one; None if there is none."""
+        """Load the pytree saved under a name, with the structure of ``like``; None if there is none."""
         path = self.folder / f"{name}.npz"
         return load_arrays(path, like) if path.exists() else None
 
 
 def save_arrays(path: Path, tree: Any) -> None:
-    """Write the arrays of a pytree to an .npz file, whole or not at all."""
+    """Write the arrays of a pytree to an .npz file, completely or not at all."""
     write_file(path, packed(tree))
 
 
 def load_arrays(path: Path, like: Any) -> Any:
-    """Read what ``save_arrays`` wrote into a pytree of the given structure; anything else is refused."""
+    """Read what ``save_arrays`` wrote into a pytree of the given structure. Anything else is refused."""
     return unpacked(read_limited(path, most_bytes(like)), str(path), like)
 
 
 def fingerprint(*parts: Any) -> str:
-    """A hash of arrays, settings and structure: equal if and only if (but for chance) everything in them is."""
+    """A hash of arrays, settings and structure. Except by chance, equal hashes mean that everything is equal."""
     digest = hashlib.sha256()
     leaves, structure = jax.tree.flatten(parts)
     digest.update(str(structure).encode())
@@ -83,11 +83,11 @@ def fingerprint(*parts: Any) -> str:
 
 
 def _described(leaf: Any) -> str:
-    """A leaf that is no array in words.
+    """A text that stands for a leaf that is not an array.
 
-    A function's repr tells where it lies in memory, and is another in every process. So one that can be imported goes
-    by its name, and one that is nothing but its code, such as ``lambda x: x``, by that; what cannot be told for sure to
-    be the same goes by its repr, and is not continued.
+    A function's repr contains its memory address, which differs in every process. So a function that can be imported
+    is described by its name. A function that uses nothing from outside, such as ``lambda x: x``, is described by its
+    code. Everything else is described by its repr, so a later process does not continue work that depends on it.
     """
     module, name = getattr(leaf, "__module__", None), getattr(leaf, "__qualname__", None)
     if module and name and module != "__main__":

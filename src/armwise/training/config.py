@@ -1,4 +1,4 @@
-"""How to train: one frozen record."""
+"""The settings of a training run: one frozen dataclass."""
 
 from dataclasses import dataclass
 
@@ -21,17 +21,16 @@ class TrainConfig:
         num_epochs: passes over the training cohorts.
         learning_rate: of Adam, or of an optimizer that is a function of it.
         batch_size: cohorts per gradient step; their losses are averaged.
-        weight_decay: pulls the weights towards 0 by this share of the learning rate at each step (as AdamW does); for
-            the default optimizer only.
-        quality: which decision quality to measure on the validation cohorts after each epoch, "decomposed" (exact) or
+        weight_decay: at each step, every weight shrinks towards 0 by this number times the learning rate (as in
+            AdamW); for the default optimizer only.
+        quality: the decision quality to measure on the validation cohorts after each epoch, "decomposed" (exact) or
             "joint" (simulated); None measures none.
-        quality_trajectories: simulated runs behind each joint quality.
-        select_by: what the best epoch is best by, on the validation cohorts: the lowest "loss" or the highest
-            "quality".
-        validate_every: measure loss and quality on the validation cohorts after every so many epochs only, which must
-            divide their number; in between both are NaN, and no epoch can be the best.
-        patience: stop after so many epochs in a row that were no better than the best; None never stops early.
-        block_size: epochs between two signs of life: progress, checkpoints and early stopping. It changes no result.
+        quality_trajectories: simulated runs for each joint quality.
+        select_by: how to choose the best epoch on the validation cohorts: the lowest "loss" or the highest "quality".
+        validate_every: measure loss and quality on the validation cohorts only once in this many epochs. It must
+            divide ``num_epochs``. In the epochs between, both are NaN, and none of them can be the best epoch.
+        patience: stop after this many epochs in a row that were not better than the best; None never stops early.
+        block_size: epochs between two updates of progress, checkpoints and early stopping. It changes no result.
         precision: "float32", or "float64" (which needs ``jax.config.update("jax_enable_x64", True)``).
     """
 

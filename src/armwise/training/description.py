@@ -1,4 +1,4 @@
-"""Losses in words: to JSON and back, by the names of classes and fields."""
+"""Losses as JSON and back, by the names of their classes and fields."""
 
 import dataclasses
 from typing import Any
@@ -45,7 +45,7 @@ def describe(value: Any) -> Any:
 
 
 def build(page: Any, where: str) -> Any:
-    """The loss or mixture that ``describe`` described; anything it does not know is refused."""
+    """Build the loss or mixture that ``describe`` described. Unknown kinds are refused."""
     if isinstance(page, list):
         return tuple(build(part, where) for part in page)
     if not isinstance(page, dict):
@@ -61,9 +61,9 @@ def build(page: Any, where: str) -> Any:
 
 
 def check_entries(page: dict[str, Any], kind: type, where: str) -> None:
-    """Refuse entries that are no fields, and fields without an entry, but for options younger than the file.
+    """Refuse entries that are not fields, and required fields that have no entry.
 
-    An option that has a default gets it: what was written before there was an option was made without it.
+    A field with a default may be missing: the file may be older than the option, and was then made without it.
     """
     names = {field.name for field in dataclasses.fields(kind)}
     needed = {field.name for field in dataclasses.fields(kind) if field.default is dataclasses.MISSING}

@@ -1,4 +1,4 @@
-"""Runs from the first epoch to the last: blocks of epochs, checkpoints between them, progress on the way."""
+"""The loop that trains runs: compiled blocks of epochs, with checkpoints and progress between them."""
 
 import dataclasses
 import functools
@@ -32,7 +32,7 @@ _Arguments = ParamSpec("_Arguments")
 def prepare_cohorts(
     cohorts: Cohorts, losses: Sequence[Loss], frozen: PyTree, problem: Problem, config: TrainConfig
 ) -> PreparedCohorts:
-    """Everything that does not change while training, in the precision of the settings."""
+    """Everything that does not change during training, in the precision of the settings."""
     cohorts, problem = cast((cohorts, problem), config.dtype)
     axes = ("cohort", "arm", "state", "action", "next state")
     check_row_sums("true_transitions", cohorts.true_transitions, problem.discount, *axes)
@@ -58,7 +58,7 @@ def _prepare(loss: Loss, cohorts: Cohorts, problem: Problem) -> PyTree:
 def _prepare_at(discount: float, dtype: str) -> Callable[[Loss, Cohorts, Problem], PyTree]:
     """The compiled preparation of all cohorts at a discount, shared by all calls with the same shapes.
 
-    The discount is closed over, not traced: a loss may derive its number of steps from it.
+    The discount is a constant of the program, not traced, because a loss may derive its number of steps from it.
     """
     known = jnp.asarray(discount, dtype)
 
@@ -75,7 +75,7 @@ def _prepare_at(discount: float, dtype: str) -> Callable[[Loss, Cohorts, Problem
 
 
 def cast(tree: PyTree, dtype: jnp.dtype) -> PyTree:
-    """The pytree with all its floating arrays in one precision."""
+    """The pytree with all its floating-point arrays in one precision."""
     return jax.tree.map(lambda leaf: leaf.astype(dtype) if eqx.is_inexact_array(leaf) else leaf, tree)
 
 
@@ -84,11 +84,11 @@ def _stack(trees: list[PyTree]) -> PyTree:
 
 
 def _compiled(function: Callable[_Arguments, State]) -> Callable[_Arguments, State]:
-    """The function compiled for many small kernels, where starting one takes longer than running it."""
+    """The function, compiled with options for many small kernels that take longer to start than to run."""
 
     @functools.cache
     def compiled() -> Callable[_Arguments, State]:
-        jit: Any = eqx.filter_jit  # whose type does not say that it passes options on
+        jit: Any = eqx.filter_jit  # its type does not say that it accepts compiler options
         return jit(function, compiler_options=_options_for_small_kernels())
 
     @functools.wraps(function)
@@ -98,10 +98,11 @@ def _compiled(function: Callable[_Arguments, State]) -> Callable[_Arguments, Sta
     return call
 
 
-# On a CPU, XLA orders kernels so that several can run side by side. Most of a step's take less than a microsecond, and
-# to hand one to another core takes longer: a step of Fast DEC-DFL on 100 arms took 65 µs so, and 46 in turn.
-# On a GPU, a loop such as the search for the price asks the host after every turn whether to go on. As part of a graph
-# of kernels it stays on the GPU: 400 runs at the paper's real-world shape took 35 ms an epoch, and 13 so.
+# On a CPU, XLA orders kernels so that several can run in parallel. But most kernels of a step take less than a
+# microsecond, and handing one to another core takes longer. A step of Fast DEC-DFL on 100 arms took 65 µs in parallel
+# and 46 µs one kernel after the other.
+# On a GPU, a loop such as the search for the price asks the host after every iteration whether to continue. As part of
+# a graph of kernels it stays on the GPU: an epoch of 400 runs at the paper's real-world shape took 13 ms, not 35.
 _IN_GRAPHS = ("FUSION", "CUBLAS", "CUBLASLT", "CUDNN", "CUSTOM_CALL", "DYNAMIC_SLICE_FUSION", "CONDITIONAL", "WHILE")
 _OPTIONS = {
     "cpu": {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"},
@@ -110,7 +111,7 @@ _OPTIONS = {
 
 
 def _options_for_small_kernels() -> dict[str, Any]:
-    """The compiler's options for this machine; none where this version of XLA has no such, or the user chose some."""
+    """The compiler options for this machine; none if this version of XLA lacks them or XLA_FLAGS sets one of them."""
     options: dict[str, Any] = dict(_OPTIONS.get(platform(), {}))
     if any(name in os.environ.get("XLA_FLAGS", "") for name in options):
         return {}
@@ -125,7 +126,7 @@ def _options_for_small_kernels() -> dict[str, Any]:
 def advance_one(
     state: State, run: Run, cohorts: PreparedCohorts, config: TrainConfig, optimizer: Optimizer, last: Array
 ) -> State:
-    """A block of epochs of one run, compiled."""
+    """Train one run for a block of epochs, compiled."""
     return run_block(state, run, cohorts, config, optimizer, last)
 
 
@@ -133,12 +134,12 @@ def advance_one(
 def advance_many(
     state: State, run: Run, cohorts: PreparedCohorts, config: TrainConfig, optimizer: Optimizer, last: Array
 ) -> State:
-    """A block of epochs of several runs side by side, compiled."""
+    """Train several runs side by side for a block of epochs, compiled."""
     return jax.vmap(lambda state, run: run_block(state, run, cohorts, config, optimizer, last))(state, run)
 
 
-# Under `vmap` a run that has stopped costs as much as one that goes on. So where runs may stop early, those that go on
-# are advanced so many at a time, always by the same program. A GPU is quicker with all at once.
+# Under `vmap` a stopped run costs as much as an active one. So if runs may stop early, only the active runs advance, in
+# groups of this size, always by the same program. A GPU is faster with all runs at once.
 _CPU_GROUP = 10
 
 
@@ -152,11 +153,11 @@ def _advance_for(run: Run, config: TrainConfig) -> Callable[..., State]:
 def advance_unstopped(
     state: State, run: Run, cohorts: PreparedCohorts, config: TrainConfig, optimizer: Optimizer, last: Array
 ) -> State:
-    """A block of epochs of those runs that have not stopped, a group at a time."""
+    """Train the runs that have not stopped for a block of epochs, one group at a time."""
     active, size = np.flatnonzero(~np.asarray(state.stopped)), min(_CPU_GROUP, len(state.stopped))
     for start in range(0, len(active), size):
         rows = active[start : start + size]
-        # The last group is filled up with its last run, so that all are the same program.
+        # The last group is filled up with its last run, so that all groups use the same program.
         filled = np.pad(rows, (0, size - len(rows)), mode="edge")
         own_state, own_run = jax.tree.map(lambda leaf: leaf[filled], (state, run))  # noqa: B023 (called at once)
         done = advance_many(own_state, own_run, cohorts, config, optimizer, last)
@@ -174,9 +175,9 @@ def run_all(
     name: str,
     tick: Callable[[int], None],
 ) -> State:
-    """All epochs of one run, or of several side by side, from the last checkpoint under the name if there is one."""
+    """Train one run, or several side by side, to the last epoch, from the last checkpoint of this name if any."""
     advance = _advance_for(run, config)
-    # One program for all block sizes and learning rates: neither is part of it.
+    # The program does not depend on block size or learning rate, so fix both: then all of them share one program.
     settings = dataclasses.replace(config, block_size=1, learning_rate=1.0)
     if checkpoints is not None:
         state = checkpoints.load(name, state) or state
@@ -196,7 +197,7 @@ def run_all(
 
 @contextmanager
 def progress_bar(what: str, total: int, show: bool | None) -> Iterator[Callable[[int], None]]:
-    """A bar on stderr that a call with a number moves on; by default only where a person is looking."""
+    """A progress bar on stderr; the yielded function advances it by a number. By default only on a terminal."""
     if not (sys.stderr.isatty() if show is None else show):
         yield lambda _: None
         return

@@ -27,12 +27,12 @@ from armwise.training.optimizer import Optimizer, check_optimizer, describe_opti
 from armwise.training.run import History, PreparedCohorts, Run, State, first_state
 from armwise.training.single import as_key, check_predictions, check_sides
 
-# Runs side by side, unless told otherwise: enough to fill the machine, few enough for this much of its memory, which is
-# the same on every machine of a kind, so that the same call gives the same bits.
+# The default number of runs side by side, and the memory that they may use. The runs are enough to fill the machine.
+# The memory is a constant for each kind of machine, so that the same call gives the same bits on all of that kind.
 _CPU_CHUNK, _CPU_BYTES = 50, 2**31
 _ACCELERATOR_CHUNK, _ACCELERATOR_BYTES = 400, 2**35
-# What a run holds at once: its weights so often (Adam's moments, the best so far, gradients), and so often the returns
-# of all policies for the arms that it looks at together.
+# What a run holds in memory at once: this many copies of its weights (Adam's moments, the best so far, gradients), and
+# this many copies of the returns of all policies for the arms that it processes together.
 _COPIES_OF_WEIGHTS, _COPIES_OF_RETURNS = 8, 16
 
 
@@ -40,21 +40,21 @@ Index = int | Int[Array, ""]
 
 
 class Setting(NamedTuple):
-    """Which run is which, each ``[runs]``."""
+    """The setting of each run. Every array is ``[runs]``."""
 
     split: Int[np.ndarray, " runs"]
     initialisation: Int[np.ndarray, " runs"]
-    learning_rate: Float[np.ndarray, " runs"]  # means nothing where the optimizer has its own
-    loss: Int[np.ndarray, " runs"]  # its place among the losses
+    learning_rate: Float[np.ndarray, " runs"]  # without meaning if the optimizer has its own
+    loss: Int[np.ndarray, " runs"]  # its index among the losses
 
 
 class TrainedRuns(NamedTuple):
-    """What a grid of runs leaves; every array has a leading axis over runs and lies in the host's memory.
+    """The result of a grid of runs. Every array has a leading axis over runs and is in host memory.
 
     Attributes:
-        models: one model whose every weight has that axis; ``model(run)`` takes one out.
+        models: one model in which every weight has that axis; ``model(run)`` returns the model of one run.
         setting: split, initialisation, learning rate and loss of each run.
-        best_epoch: counted from 1; 0 where training diverged at once.
+        best_epoch: counted from 1; 0 if no epoch had a finite score.
         history: losses and, if asked for, validation quality by epoch, each ``[runs, epochs]``.
     """
 
@@ -65,11 +65,11 @@ class TrainedRuns(NamedTuple):
 
     def model(self, run: int) -> Any:
         """The model of one run."""
-        # Only weights have the axis; other arrays, such as an order of columns, are the same in all runs.
+        # Only weights have the axis. Other arrays, such as an order of columns, are the same in all runs.
         return jax.tree.map(lambda leaf: jnp.asarray(leaf[run]) if eqx.is_inexact_array(leaf) else leaf, self.models)
 
     def at_best(self, measure: str = "loss") -> Float[np.ndarray, " runs"]:
-        """The validation "loss" or "quality" at each run's best epoch; NaN where there is none."""
+        """The validation "loss" or "quality" at each run's best epoch; NaN for a run without a best epoch."""
         values = {"loss": self.history.validation_loss, "quality": self.history.validation_quality}.get(measure)
         if values is None:
             raise InvalidInputError(f'measure must be "loss" or "quality", not {measure!r}.')
@@ -77,11 +77,12 @@ class TrainedRuns(NamedTuple):
         return np.where(self.best_epoch > 0, chosen, np.nan)
 
     def select(self, by: str = "loss", *, shared: bool = True) -> Int[np.ndarray, "splits initialisations"]:
-        """The run to report for each split and initialisation: the learning rate and loss that validation prefers.
+        """The run to report for each split and initialisation: the one with the best learning rate and loss.
 
         Args:
-            by: the lowest validation "loss", as in the paper, or the highest validation "quality".
-            shared: one choice for all splits and initialisations, by the average, as in the paper; or each its own.
+            by: best is the lowest validation "loss", as in the paper, or the highest validation "quality".
+            shared: if true, one choice for all splits and initialisations, by the average, as in the paper. If false,
+                a separate choice for each.
         """
         score = self.at_best(by) * (1 if by == "loss" else -1)
         score = np.where(np.isfinite(score), score, np.inf)
@@ -109,24 +110,24 @@ def train_many(
 ) -> TrainedRuns:
     """Train every combination of split, first weights, learning rate and loss; each run equals ``train`` on its own.
 
-    Runs go side by side under ``vmap``, ``chunk_size`` at a time, on one copy of the data. Run r is
-    ``train(run_key(key, split, initialisation)[1], …)`` on the split's cohorts, from the weights of
-    ``model(run_key(key, split, initialisation)[0])``: learning rates and losses are compared on the same start and the
-    same order of cohorts.
+    ``chunk_size`` runs at a time go side by side under ``vmap``, on one copy of the data. A run equals
+    ``train(run_key(key, split, initialisation, num_initialisations)[1], …)`` on the split's cohorts. It starts from the
+    weights of ``model(run_key(key, split, initialisation, num_initialisations)[0])``. So learning rates and losses are
+    compared with the same first weights and the same order of cohorts.
 
     Args:
         key: a JAX random key.
         cohorts: all of them; or a ``Domain``, which brings its problem.
-        losses: one, or several alike but for their numbers: ``[DecDFL(EntropyMixture(t)) for t in (1.0, 0.1)]``.
+        losses: one, or several that differ only in numbers: ``[DecDFL(EntropyMixture(t)) for t in (1.0, 0.1)]``.
         model: makes a model with random first weights from a key: ``lambda key: Linear(key, features, 2)``.
-        config: the settings of every run; its learning rate gives way to ``learning_rates``.
-        splits: which cohorts to train and validate on, from ``split_numbers``; all of the same sizes.
-        num_initialisations: how many first weights per split.
+        config: the settings of every run. If ``learning_rates`` is given, ``config.learning_rate`` is not used.
+        splits: the cohorts to train and validate on, from ``split_numbers``; all splits must have the same sizes.
+        num_initialisations: the number of random first weights per split.
         learning_rates: of the optimizer; by default only ``config.learning_rate``.
         problem: rewards, discount, first states and costs, such as ``domain.problem``; not needed with a ``Domain``.
         optimizer: as in ``train``. To try several learning rates it must be a function of one, such as ``optax.sgd``.
-        chunk_size: runs side by side; by default what fits in memory.
-        folder: where to leave checkpoints. A call with the same arguments goes on from the last one there, to the same
+        chunk_size: runs side by side; by default as many as fit in memory.
+        folder: where to save checkpoints. A call with the same arguments continues from the last one, to the same
             result to the bit.
         progress: whether to show a bar on stderr; by default only on a terminal.
 
@@ -162,7 +163,7 @@ def train_many(
 
 
 def run_key(key: PRNGKeyArray, split: Index, initialisation: Index, num_initialisations: int) -> Key[Array, "2"]:
-    """The two keys of a run: for its first weights, and for its training."""
+    """The two random keys of a run: one for its first weights, one for its training."""
     return jax.random.split(jax.random.fold_in(key, split * num_initialisations + initialisation))
 
 
@@ -223,7 +224,7 @@ def _run_chunk(
     checkpoints: Checkpoints | None,
     tick: Any,
 ) -> State:
-    """Some runs side by side. The last chunk is filled up with its last run, so that all are the same program."""
+    """Train a chunk of runs. The last chunk is filled up with its last run, so that all chunks use one program."""
     inside = jnp.asarray(np.minimum(chunk, len(runs.learning_rate) - 1))
     models = eqx.filter_vmap(model)(model_keys[inside])
     weights = eqx.filter(cast(models, config.dtype), eqx.is_inexact_array)
@@ -234,7 +235,7 @@ def _run_chunk(
 
 
 def _check_numbers(splits: Sequence[SplitNumbers], num_cohorts: int) -> None:
-    """Refuse numbers of cohorts that there are not; JAX would take the last one instead, without a word."""
+    """Refuse cohort numbers that do not exist. JAX would use the last cohort instead, without an error."""
     for place, split in enumerate(splits):
         for number in (*split.train, *split.validation):
             if not 0 <= number < num_cohorts:

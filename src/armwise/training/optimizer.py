@@ -17,7 +17,7 @@ Optimizer: TypeAlias = optax.GradientTransformation | Callable[[Rate], optax.Gra
 
 @dataclass(frozen=True)
 class AdamW:
-    """The default: Adam, pulling the weights towards 0. A value and not a closure, so that it compiles once."""
+    """The default: Adam with weight decay. It is a value, not a closure, so that it compiles once."""
 
     weight_decay: float
 
@@ -27,7 +27,7 @@ class AdamW:
 
 
 def check_optimizer(optimizer: Any, config: TrainConfig) -> Optimizer:
-    """The optimizer asked for, or Adam by the settings; refuse what is none, and settings that it would not follow."""
+    """The given optimizer, or by default Adam. Refuse what is not an optimizer, and settings that it would ignore."""
     if optimizer is None:
         return AdamW(config.weight_decay)
     made = optimizer if has_own_rate(optimizer) or not callable(optimizer) else optimizer(config.learning_rate)
@@ -47,12 +47,12 @@ def check_optimizer(optimizer: Any, config: TrainConfig) -> Optimizer:
 
 
 def has_own_rate(optimizer: Any) -> bool:
-    """Whether the optimizer brings its own learning rate, and is no function of one."""
+    """Whether the optimizer has its own learning rate, so that it is not a function of one."""
     return isinstance(optimizer, optax.GradientTransformation)
 
 
 def at_rate(optimizer: Optimizer, learning_rate: Rate, share: Rate) -> optax.GradientTransformation:
-    """The transformation at a run's learning rate, times the share of it that the loss asks for in an epoch."""
+    """The transformation at a run's learning rate, times the share that the loss sets for an epoch."""
     if not isinstance(optimizer, optax.GradientTransformation):
         return optimizer(learning_rate * share)
     if isinstance(share, float) and share == 1.0:
@@ -61,7 +61,7 @@ def at_rate(optimizer: Optimizer, learning_rate: Rate, share: Rate) -> optax.Gra
 
 
 def _scaled(optimizer: optax.GradientTransformation, share: Rate) -> Callable[..., tuple[PyTree, PyTree]]:
-    """The update times a number. ``optax.chain`` would add to the state, which must be the same in every epoch."""
+    """The update times a number. ``optax.chain`` would change the state, whose structure must stay the same."""
 
     def update(updates: PyTree, state: PyTree, params: PyTree | None = None) -> tuple[PyTree, PyTree]:
         moves, state = optimizer.update(updates, state, params)
@@ -71,10 +71,10 @@ def _scaled(optimizer: optax.GradientTransformation, share: Rate) -> Callable[..
 
 
 def describe_optimizer(optimizer: Optimizer, learning_rate: Rate, weights: PyTree) -> list[Any]:
-    """What the optimizer computes, as JAX's own program text and its constants.
+    """What the optimizer computes: JAX's program text and its constants.
 
-    Optax transformations are closures, which look different in every process. Their programs are equal if and only if
-    they compute the same; one that calls back into Python shows an address, and is never taken for the same.
+    Optax transformations are closures, which look different in every process. So their programs are compared: equal
+    programs compute the same. A program that calls back into Python contains an address, so it never counts as equal.
     """
     transformation = at_rate(optimizer, learning_rate, 1.0)
     state = jax.eval_shape(transformation.init, weights)

@@ -1,4 +1,4 @@
-"""Decision quality on validation cohorts, measured while training; what their truth alone decides is computed once."""
+"""Decision quality on validation cohorts during training. What depends only on the true data is computed once."""
 
 import functools
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from armwise.rmab import Problem, default_horizon
 def prepare_returns(
     quality: str | None, cohorts: Cohorts, problem: Problem, num_trajectories: int
 ) -> CohortReturns | None:
-    """What the truth of all cohorts decides about a kind of decision quality; None where none is measured."""
+    """The part of a decision quality that depends only on the true data of all cohorts; None if none is measured."""
     if quality is None:
         return None
     discount = problem.discount
@@ -37,7 +37,7 @@ def _prepare_at(
         true, budget = cohorts.true_transitions, cohorts.budget
         if quality == "decomposed":
             return DecomposedReturns(true, at_discount, budget)
-        # One key for all runs and cohorts: an arm's luck goes by its id, and epochs are compared on the same luck.
+        # One key for all runs and cohorts: an arm's random draws depend on its id, and all epochs get the same draws.
         keys = jnp.broadcast_to(jax.random.key(0), budget.shape)
         return JointReturns(SimulatedCohort(keys, true, budget, cohorts.ids), at_discount, num_trajectories, steps)
 
@@ -49,10 +49,10 @@ def validation_quality(
     numbers: Int[Array, " validation"],
     predicted: Float[Array, "validation arms states actions states"],
 ) -> Float[Array, ""]:
-    """The normalised quality over the validation cohorts, a ratio of averages; NaN where it means nothing."""
+    """The normalised quality over the validation cohorts, a ratio of averages; NaN if it has no meaning."""
     quality = quality_of(returns, numbers, returns.of_predictions(numbers, predicted))
     to_gain = jnp.mean(quality.perfect - quality.never)
-    # Indices of NaN call no one, which would look like a quality of 0 and could be the best so far; and where calls
-    # have no effect, the ratio is one of rounding errors.
+    # Two cases have no meaning. Indices of NaN call no one: this would look like a quality of 0 and could be the best
+    # so far. If calls have no effect, the ratio is one of rounding errors.
     rounding = 10 * jnp.finfo(to_gain.dtype).eps * jnp.mean(jnp.abs(quality.perfect))
     return jnp.where(jnp.isfinite(predicted).all() & (to_gain > rounding), quality.normalised, jnp.nan)

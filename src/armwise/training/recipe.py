@@ -1,11 +1,11 @@
-"""The recipe that armwise recommends where no one has reason to choose another (``docs/choosing-a-loss.md``).
+"""The training recipe that armwise recommends by default (``docs/choosing-a-loss.md``).
 
-``PriceDFL`` beside some weight of the squared error: decisions where the data teach them, accuracy where they do not.
-How much of which depends on the programme, and no rule of thumb tells it, so a few weights and learning rates are tried
-on a few random splits. Of those whose calls are worth as much on validation cohorts as the best one's, within a
-standard error, the one with the most accuracy is taken: a bold loss that looks a little better may owe it to luck. The
-splits' models then predict together: each learned from other cohorts, so their average has learned from nearly all, and
-as a rule errs less than one of them.
+The loss is ``PriceDFL`` plus a weight times the squared error: the first teaches decisions where the data allow it, the
+second teaches accuracy elsewhere. The right weight depends on the programme, and no rule of thumb gives it. So the
+recipe tries a few weights and learning rates on a few random splits. It keeps the settings whose calls on validation
+cohorts are worth as much as the best one's, within a standard error. Of these it takes the one with the most weight on
+accuracy, because a small lead of a less cautious loss may be luck. Finally it averages the models of the splits. Each
+learned from other cohorts, so the average has learned from nearly all of them and usually errs less than one model.
 """
 
 import dataclasses
@@ -32,15 +32,15 @@ RECOMMENDED_CONFIG = TrainConfig(quality="joint", quality_trajectories=20, selec
 
 
 class Recommended(NamedTuple):
-    """What the recipe has come to.
+    """The result of the recipe.
 
     Attributes:
-        model: the average of the chosen setting's models, one of each split.
-        loss: that was chosen.
-        config: that was chosen.
-        validation_quality: the chosen setting's joint quality on the validation cohorts, averaged over the splits.
-        runs: everything that was tried.
-        members: which of the runs are averaged, one of each split on which training did not diverge.
+        model: the average of the chosen setting's models, one per split.
+        loss: the chosen loss.
+        config: the settings with the chosen learning rate.
+        validation_quality: the chosen setting's quality on the validation cohorts, averaged over the splits.
+        runs: all runs that were tried.
+        members: the runs that are averaged, one per split on which training did not diverge.
     """
 
     model: Any
@@ -52,7 +52,7 @@ class Recommended(NamedTuple):
 
 
 def recommended_loss(accuracy_weight: float = 3.0) -> Loss:
-    """``PriceDFL`` and so much of the squared error."""
+    """``PriceDFL`` plus the squared error times a weight."""
     return PriceDFL(TEMPERATURE) + accuracy_weight * MeanSquaredError()
 
 
@@ -74,11 +74,11 @@ def train_recommended(
         key: a JAX random key.
         cohorts: all of them; or a ``Domain``, which brings its problem.
         model: makes a model with random first weights from a key.
-        config: the settings of every run; it must measure a quality to choose by. Its learning rate gives way to
-            ``learning_rates``.
-        splits: from ``split_numbers``, a few; the more, the surer the choice and the better the average.
+        config: the settings of every run. It must measure a quality to choose by. ``learning_rates`` replaces its
+            learning rate.
+        splits: a few, from ``split_numbers``. More splits give a surer choice and a better average.
         problem: rewards, discount, first states and costs, such as ``domain.problem``; not needed with a ``Domain``.
-        accuracy_weights: of the squared error beside ``PriceDFL``.
+        accuracy_weights: the weights of the squared error to try; ``PriceDFL`` has weight 1.
         learning_rates: of Adam.
         **options: ``optimizer``, ``chunk_size``, ``folder`` and ``progress`` of ``train_many``.
     """
@@ -102,7 +102,7 @@ def train_averaged(
     Args:
         key: a JAX random key.
         cohorts: all of them; or a ``Domain``, which brings its problem.
-        losses: to choose among, alike but for their numbers, the most cautious last.
+        losses: to choose among. They may differ only in their numbers, and the most cautious comes last.
         model: makes a model with random first weights from a key.
         config: the settings of every run; it must measure a quality to choose by.
         **options: ``splits``, ``learning_rates``, ``problem`` and the others of ``train_many``.
@@ -132,7 +132,7 @@ def train_averaged(
 
 
 def _refuse_calls_without_effect(cohorts: Cohorts) -> None:
-    """Say before training what would come out of it: where calls do nothing, no setting is better than another."""
+    """Refuse, before training, cohorts in which calls change nothing: no setting would be better than another."""
     true = np.asarray(cohorts.true_transitions)
     if np.ptp(true, axis=-2).max() <= 10 * np.finfo(np.float32).eps:
         raise ConvergenceError(
@@ -142,19 +142,22 @@ def _refuse_calls_without_effect(cohorts: Cohorts) -> None:
 
 
 def runs_by_setting(runs: TrainedRuns) -> Int[np.ndarray, "splits settings"]:
-    """The numbers of the runs, by split, and by learning rate and loss; of one initialisation per split."""
+    """The numbers of the runs as a table: a row per split, a column per learning rate and loss.
+
+    It assumes one initialisation per split.
+    """
     return np.arange(len(runs.best_epoch)).reshape(int(runs.setting.split.max()) + 1, -1)
 
 
 def choose_cautiously(quality: Float[np.ndarray, "splits settings"], caution: Int[np.ndarray, " settings"]) -> int:
     """The most cautious setting whose quality, paired by split, is within a standard error of the best one's.
 
-    The quality is that of each run's best epoch, which flatters the settings that vary most. On one split there is no
-    standard error, and the best is taken. A setting that fails on more splits than another is not taken.
+    The quality is that of each run's best epoch, which favours the settings that vary most. With one split there is no
+    standard error, so the best setting is taken. A setting that fails on more splits than another is not taken.
 
     Args:
-        quality: on validation cohorts; NaN where training diverged, but not everywhere.
-        caution: the higher, the more cautious; of equals the better is taken.
+        quality: on validation cohorts; NaN where training diverged. At least one must be finite.
+        caution: higher is more cautious. Among equally cautious settings, the one with the better quality is taken.
     """
     finite = np.isfinite(quality)
     candidates = np.flatnonzero(finite.sum(axis=0) == finite.sum(axis=0).max()).tolist()

@@ -1,7 +1,8 @@
 """One training run as a pure function: a gradient step, an epoch, a block of epochs.
 
-Everything here is written for one run; ``train`` calls it as it is and ``train_many`` under ``vmap``. All runs share
-the ``PreparedCohorts``; a ``Run`` is what tells one from another; a ``State`` is what changes with the epochs.
+Everything here is written for one run. ``train`` calls it as it is, and ``train_many`` calls it under ``vmap``. All
+runs share the ``PreparedCohorts``. A ``Run`` holds what differs between runs. A ``State`` holds what changes with the
+epochs.
 """
 
 from typing import Any, NamedTuple
@@ -22,21 +23,21 @@ from armwise.training.quality import validation_quality
 
 
 class PreparedCohorts(eqx.Module):
-    """Every cohort, and what each loss prepared from it: shared by all runs, so that none holds a copy.
+    """All cohorts, and what each loss prepared from them. All runs share it, so that no run holds a copy.
 
-    Runs may differ in the numbers of their loss, such as the temperature: ``losses`` and ``prepared`` have a leading
-    axis over them.
+    Runs may differ in the numbers of their loss, such as the temperature. So ``losses`` and ``prepared`` have a leading
+    axis over losses.
     """
 
     features: Features  # [cohorts, arms, …]
     losses: Loss  # [losses, …]
     prepared: PyTree  # [losses, cohorts, …]
-    returns: CohortReturns | None  # of all cohorts, where a quality is measured
-    frozen: PyTree  # the model less its weights
+    returns: CohortReturns | None  # of all cohorts, if a quality is measured
+    frozen: PyTree  # the model without its weights
 
 
 class Run(eqx.Module):
-    """What tells one run from another."""
+    """What differs between runs."""
 
     key: Key[Array, "*runs"]
     learning_rate: Float[Array, "*runs"]
@@ -46,28 +47,28 @@ class Run(eqx.Module):
 
 
 class History(NamedTuple):
-    """One number per epoch; NaN where there was nothing to measure, or training had stopped."""
+    """One number per epoch; NaN if nothing was measured or training had stopped."""
 
-    train_loss: Float[Array, "*runs_epochs"]  # mean over the epoch's steps, each at the weights of its time
+    train_loss: Float[Array, "*runs_epochs"]  # mean over the epoch's steps, each with the weights before that step
     validation_loss: Float[Array, "*runs_epochs"]
     validation_quality: Float[Array, "*runs_epochs"]
 
 
 class State(eqx.Module):
-    """What training has come to."""
+    """The state of a run after some epochs."""
 
     weights: PyTree
     optimizer_state: PyTree
     best_weights: PyTree
-    best_score: Float[Array, "*runs"]  # the lower the better
-    best_epoch: Int[Array, "*runs"]  # counted from 1; 0 before any epoch was of use
+    best_score: Float[Array, "*runs"]  # lower is better
+    best_epoch: Int[Array, "*runs"]  # counted from 1; 0 until an epoch has a finite score
     epoch: Int[Array, "*runs"]
     stopped: Bool[Array, "*runs"]
     history: History
 
 
 def first_state(weights: PyTree, learning_rate: Float[Array, ""], config: TrainConfig, optimizer: Optimizer) -> State:
-    """Before the first step."""
+    """The state before the first step."""
     zero, missing = jnp.zeros((), jnp.int32), jnp.full(config.num_epochs, jnp.nan, config.dtype)
     best_score = jnp.asarray(jnp.inf, config.dtype)
     history = History(missing, missing, missing)
@@ -83,9 +84,10 @@ def run_block(
     optimizer: Optimizer,
     last: Int[Array, ""],
 ) -> State:
-    """More epochs, up to the last or until patience runs out.
+    """Train up to the epoch ``last`` or until patience runs out.
 
-    A loop whose end is not known to the compiler: all blocks are the same program, so their size changes no bit.
+    The compiler does not know where the loop ends. So blocks of all sizes use the same program, and the block size
+    changes no bit of the result.
     """
     return lax.while_loop(
         lambda state: (state.epoch < last) & ~state.stopped,
@@ -95,10 +97,10 @@ def run_block(
 
 
 def run_epochs(state: State, run: Run, cohorts: PreparedCohorts, config: TrainConfig, optimizer: Optimizer) -> State:
-    """As many epochs as there are between two validations, then a validation.
+    """Train for ``validate_every`` epochs, then validate.
 
-    A loop of a fixed number of passes: under ``vmap`` both branches of a condition run, so skipping a validation would
-    save nothing.
+    The number of passes is fixed. Skipping validation by a condition would save nothing: under ``vmap`` both branches
+    run.
     """
     learned, train_losses = run_passes(state, run, cohorts, config, optimizer)
     measured = validate(learned.weights, train_losses, run, cohorts)
@@ -141,7 +143,7 @@ def run_pass(
     config: TrainConfig,
     optimizer: Optimizer,
 ) -> tuple[Learned, Float[Array, " steps"]]:
-    """One pass over the training cohorts in a new order: what was learned, and the loss of each step."""
+    """One pass over the training cohorts in a new random order. Returns the new weights and the loss of each step."""
     loss, share, begins = pick(cohorts.losses, run.loss).objective_at_epoch(epoch, config.num_epochs)
     transformation = at_rate(optimizer, run.learning_rate, share)
     if begins is not False:
@@ -164,14 +166,14 @@ def run_pass(
 
 
 def _begin_anew(learned: Learned, begins: Any, transformation: optax.GradientTransformation) -> Learned:
-    """An optimizer that forgets what came before, where a new stage of the loss begins."""
+    """Reset the optimizer if a new stage of the loss begins."""
     first = transformation.init(learned.weights)
     state = jax.tree.map(lambda new, old: jnp.where(begins, new, old), first, learned.optimizer_state)
     return learned._replace(optimizer_state=state)
 
 
 def in_batches(order: Int[Array, " cohorts"], size: int) -> Int[Array, "batches batch"]:
-    """The cohorts in batches; the last is filled up with -1."""
+    """The cohorts in batches; the last batch is filled up with -1."""
     return jnp.pad(order, (0, -order.size % size), constant_values=-1).reshape(-1, size)
 
 
@@ -190,15 +192,15 @@ def losses_of(
         prepared = pick(pick(cohorts.prepared, run.loss), number)
         return loss(model(pick(cohorts.features, number)), prepared, key)
 
-    if numbers.size == 1:  # a batch axis of one costs a third more, in the loops that vmap must keep in step
+    if numbers.size == 1:  # a batch axis of one costs a third more: vmap keeps loops in step over it
         return of_cohort(numbers[0], keys[0])[None]
     return jax.vmap(of_cohort)(numbers, keys)
 
 
 def validate(weights: PyTree, train_losses: Float[Array, " epochs"], run: Run, cohorts: PreparedCohorts) -> History:
-    """What the epochs since the last validation have come to: training losses of each, and validation of the last.
+    """The history since the last validation: the training loss of each epoch, and the validation of the last epoch.
 
-    The validation cohorts meet the same luck in every epoch, so that epochs differ by their weights alone.
+    The validation cohorts get the same random draws in every epoch, so that only the weights differ between epochs.
     """
     missing = jnp.full_like(train_losses, jnp.nan)
     if not run.validation.size:
@@ -218,7 +220,7 @@ def validate(weights: PyTree, train_losses: Float[Array, " epochs"], run: Run, c
 def keep_best(state: State, learned: Learned, history: History, score: Float[Array, ""], config: TrainConfig) -> State:
     """The state after a validation: the best weights so far, and whether patience has run out."""
     epoch = state.epoch + config.validate_every
-    better = score < state.best_score  # never true of NaN: a run that diverged keeps what it had
+    better = score < state.best_score  # false for NaN: a run that diverged keeps its best weights
     best_epoch = jnp.where(better, epoch, state.best_epoch)
     best_weights = jax.tree.map(lambda new, old: jnp.where(better, new, old), learned.weights, state.best_weights)
     stopped = state.stopped if config.patience is None else epoch - best_epoch >= config.patience
@@ -227,7 +229,7 @@ def keep_best(state: State, learned: Learned, history: History, score: Float[Arr
 
 
 def pick(tree: Any, index: Int[Array, "*batch"]) -> Any:
-    """The entries at an index of the leading axis; from an axis of one they are taken without a copy."""
+    """The entries at an index of the leading axis. An axis of length 1 needs no copy."""
 
     def of_leaf(leaf: Any) -> Any:
         if not eqx.is_array(leaf):

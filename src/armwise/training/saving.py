@@ -1,8 +1,8 @@
-"""A trained model on disk: a folder with its weights and a page of JSON that a person can read.
+"""Save a trained model to a folder and load it: weights, and a JSON file that a person can read.
 
-``weights.npz`` holds arrays only, never a pickle, so that opening a model cannot run code. ``model.json`` says what
-they are: version, model, features and their levels, problem, loss, settings, what data it learned from (as a hash) and
-how well it did. Loading refuses what it does not understand.
+``weights.npz`` holds arrays only, never a pickle, so that opening a model cannot run code. ``model.json`` describes
+them: version, model, features and their levels, problem, loss, settings, a hash of the training data, and metrics of
+how well the model did. Loading refuses everything that it does not understand.
 """
 
 import dataclasses
@@ -39,16 +39,16 @@ _KEYS = ("format", "version", "armwise", "model", "features", "problem", "loss",
 
 
 class SavedModel(NamedTuple):
-    """A trained model and what it needs to be used and judged by.
+    """A trained model, and what is needed to use and to judge it.
 
     Attributes:
-        model: features to transitions.
-        problem: rewards, discount, first states and costs it was trained for.
-        loss: what it was trained by.
-        config: how it was trained.
-        features: what the columns are, as JSON: whatever ``save_model`` was given.
-        data: the fingerprint of what it learned from.
-        metrics: how well it did, by name.
+        model: maps features to transitions.
+        problem: the rewards, discount, first states and costs that it was trained for.
+        loss: that it was trained with.
+        config: the settings of its training.
+        features: a description of the columns that can be written as JSON.
+        data: the fingerprint of the training data.
+        metrics: numbers that say how well it did, by name.
     """
 
     model: Any
@@ -61,11 +61,11 @@ class SavedModel(NamedTuple):
 
 
 def save_model(folder: str | os.PathLike[str], saved: SavedModel) -> None:
-    """Write a model as a new folder, whole or not at all.
+    """Write a model as a new folder, completely or not at all.
 
     Args:
-        folder: where; it must not exist yet.
-        saved: the model and its surroundings. Models other than those of ``armwise.models`` can be saved, and loaded
+        folder: to create; it must not exist yet.
+        saved: the model and what belongs to it. A model that is not from ``armwise.models`` can be saved too; load it
             with ``like``.
     """
     write_folder(folder, pack_model(saved))
@@ -82,8 +82,8 @@ def load_model(folder: str | os.PathLike[str], like: Any = None) -> SavedModel:
     """Read a model that ``save_model`` wrote.
 
     Args:
-        folder: where it is.
-        like: a model of the same structure, for models that armwise does not know; its weights do not matter.
+        folder: of the model.
+        like: a model of the same structure, needed for models that armwise does not know. Its weights do not matter.
     """
     inside = Path(folder)
     page, where = read_limited(inside / PAGE), str(inside / PAGE)
@@ -92,11 +92,11 @@ def load_model(folder: str | os.PathLike[str], like: Any = None) -> SavedModel:
 
 
 def unpack_model(contents: Mapping[str, bytes], place: str, like: Any = None) -> SavedModel:
-    """The model whose files have these contents.
+    """The model in files with these contents.
 
     Args:
-        contents: by name, as ``pack_model`` gives them.
-        place: the folder or file they are from, for messages; "" names the parts alone.
+        contents: of each file, by its name, as from ``pack_model``.
+        place: the folder or file that they come from, for messages; with "", messages name only the parts.
         like: as in ``load_model``.
     """
     where, where_weights = (os.path.join(place, name) for name in (PAGE, WEIGHTS))
@@ -120,7 +120,7 @@ def _structure(page: dict[str, Any], where: str, like: Any) -> Any:
 
 
 def parse_page(content: bytes, where: str) -> dict[str, Any]:
-    """The page of a model, ``model.json``: JSON with the entries that it must have."""
+    """Read ``model.json``: JSON that must have exactly the expected entries."""
     try:
         page = parse_json(content, where)
     except InvalidInputError as error:
@@ -179,7 +179,7 @@ def _describe_model(model: Any) -> dict[str, Any]:
 
 
 def _empty_model(page: Any, where: str) -> Any:
-    """The described model with ``jax.ShapeDtypeStruct`` for its weights: no size that a page claims is believed yet."""
+    """The described model with ``jax.ShapeDtypeStruct`` for its weights, so that no claimed size uses memory yet."""
     arguments = dict(page) if isinstance(page, dict) else {}
     kind = arguments.pop("kind", None)
     if kind == "Ensemble":
@@ -203,7 +203,7 @@ def _empty_model(page: Any, where: str) -> Any:
 
 
 def _check_sizes(page: dict[str, Any], kind: str) -> None:
-    """Refuse what is not a size, or far larger than any model: making a shape of it could take for ever."""
+    """Refuse values that are not sizes, and sizes far beyond any model, which could take too long to process."""
     sizes = _SIZES | (_NETWORK_SIZES if kind == "MultiLayerPerceptron" else {})
     odd = set(page) ^ {*sizes, "levels", "precision"}
     if odd:

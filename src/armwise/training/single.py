@@ -1,4 +1,4 @@
-"""One training run: ``train``."""
+"""Train one model: the function ``train``."""
 
 import os
 from collections.abc import Sequence
@@ -24,11 +24,11 @@ from armwise.training.run import History, Run, State, first_state
 
 
 class Trained(NamedTuple):
-    """What a training run leaves.
+    """The result of a training run.
 
     Attributes:
         model: with the weights of the best epoch.
-        best_epoch: which that was, counted from 1.
+        best_epoch: its number, counted from 1.
         history: losses and, if asked for, validation quality after each epoch, each ``[epochs]``.
         stopped_early: whether patience ran out before the last epoch.
     """
@@ -54,23 +54,24 @@ def train(
 ) -> Trained:
     """Train a predictor of transitions by gradient descent on a loss (Section 5, "Hyperparameter Tuning").
 
-    A pure function of its arguments: one cohort a step in a new random order each epoch; the model of the epoch that
-    was best on the validation cohorts is kept. Every ``config.block_size`` epochs are one compiled program.
+    A pure function of its arguments. Each step takes ``config.batch_size`` cohorts, in a new random order each epoch.
+    The result is the model of the epoch that was best on the validation cohorts. Blocks of ``config.block_size`` epochs
+    run as one compiled program.
 
     Args:
         key: a JAX random key, for the order of the cohorts and for losses that simulate.
-        cohorts: to learn from; or ``Splits``, whose validation cohorts are then used and whose test cohorts are not;
-            or a ``Domain``, to learn from all its cohorts.
-        loss: what to minimise.
+        cohorts: to learn from; or ``Splits``, to learn from its training cohorts and validate on its validation
+            cohorts (its test cohorts are not used); or a ``Domain``, to learn from all its cohorts.
+        loss: to minimise.
         model: any Equinox module from ``Features`` to transitions ``[arms, states, actions, states]``, such as
             ``Linear``, with its first weights.
         config: the settings.
         problem: rewards, discount, first states and costs, such as ``domain.problem``; not needed with a ``Domain``.
         optimizer: any optax transformation, such as ``optax.sgd(0.1)``, or a function that makes one from
-            ``config.learning_rate``, such as ``optax.sgd``; by default Adam by ``config.learning_rate`` and
+            ``config.learning_rate``, such as ``optax.sgd``; by default Adam with ``config.learning_rate`` and
             ``config.weight_decay``.
-        validation: cohorts to choose the best epoch by; without any, the training loss decides.
-        folder: where to leave checkpoints. A call with the same arguments goes on from the last one there, to the same
+        validation: cohorts to choose the best epoch by. Without them, the training loss decides.
+        folder: where to save checkpoints. A call with the same arguments continues from the last one, to the same
             result to the bit.
         progress: whether to show a bar on stderr; by default only on a terminal.
 
@@ -109,7 +110,7 @@ def train(
 
 
 def as_key(key: Any) -> Key[Array, ""]:
-    """A checked key of the new style, whose arrays have no axis for the words of a key."""
+    """A checked JAX key of the new style: an array of keys has no extra axis for the words of a key."""
     check_key(key)
     return key if jnp.issubdtype(key.dtype, jax.dtypes.prng_key) else jax.random.wrap_key_data(key)
 
@@ -117,7 +118,7 @@ def as_key(key: Any) -> Key[Array, ""]:
 def _one_run(
     key: PRNGKeyArray, cohorts: Cohorts | Splits, validation: Cohorts | None, loss: Loss, config: TrainConfig
 ) -> tuple[Cohorts, Run]:
-    """The training cohorts followed by the validation cohorts, and the run that tells them apart by number."""
+    """The training cohorts followed by the validation cohorts, and the run that names both by number."""
     learn_from, judge_by = _sides(cohorts, validation)
     num_train, num_validation = learn_from.num_cohorts, 0 if judge_by is None else judge_by.num_cohorts
     check_sides(num_train, num_validation, config, [loss])
@@ -149,7 +150,7 @@ def _check_alike(first: Cohorts, second: Cohorts) -> None:
 
 
 def check_sides(num_train: int, num_validation: int, config: TrainConfig, losses: Sequence[Loss]) -> None:
-    """Refuse a run with nothing to learn from, nothing to measure a quality on, or no yardstick for all its epochs."""
+    """Refuse a run with no training cohorts, or without the validation cohorts that its quality or loss needs."""
     if not num_train:
         raise InvalidInputError("There is no cohort to train on.")
     if config.quality is not None and not num_validation:
@@ -183,7 +184,7 @@ def _trained(state: State, frozen: Any, config: TrainConfig, rates: list[float] 
             f"Not one of {last} epochs had a finite validation {config.select_by}: "
             f"{why_not_finite(config.select_by, rates)}"
         )
-    # Cut by NumPy: JAX would compile a program for every number of epochs.
+    # NumPy cuts the arrays, because JAX would compile a program for every number of epochs.
     history = jax.tree.map(lambda values: jnp.asarray(np.asarray(values)[:last]), state.history)
     return Trained(eqx.combine(state.best_weights, frozen), best, history, bool(state.stopped))
 
@@ -191,7 +192,7 @@ def _trained(state: State, frozen: Any, config: TrainConfig, rates: list[float] 
 def why_not_finite(measure: str, learning_rates: Sequence[float] | None) -> str:
     """Why a validation "loss" or "quality" may be finite in no epoch, with the remedy.
 
-    None stands for the learning rate of the optimizer's own.
+    ``learning_rates`` is None if the optimizer has its own learning rate.
     """
     rates = " or ".join(f"{rate:g}" for rate in learning_rates or ())
     at = f"learning rate {rates}" if learning_rates else "the optimizer's learning rate"

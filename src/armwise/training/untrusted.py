@@ -1,7 +1,7 @@
-"""Reading files that someone else may have made: limits first, and one kind of error.
+"""Read files from untrusted sources, with limits and with one kind of error.
 
-A model comes by e-mail or from a shared folder. Whatever is in it, reading must neither run code, nor fill the memory,
-nor end in anything but the answer or an ``InvalidInputError``.
+A model may come by e-mail or from a shared folder. Reading it must never run code or fill the memory, no matter what it
+contains. It must end either with the result or with an ``InvalidInputError``.
 """
 
 import io
@@ -16,7 +16,7 @@ from typing import Any
 from armwise.errors import InvalidInputError
 from armwise.io.reading import read_file
 
-# A model is some kilobytes, a large one some megabytes.
+# A model takes some kilobytes, a large one some megabytes.
 MOST_BYTES, MOST_JSON_BYTES = 2**28, 2**24
 MOST_DEPTH = 32  # of lists and objects within each other; a model's description has 6
 MOST_PARTS = 10_000
@@ -24,7 +24,7 @@ _DIRECTORY_ENTRY = b"PK\x01\x02"
 
 
 def read_limited(path: str | os.PathLike[str], most: int = MOST_BYTES) -> bytes:
-    """The content of a file; what is no file, cannot be read or is too large is refused, and the message says which."""
+    """The content of a file. An error says if it is not a file, cannot be read or is too large."""
     try:
         return read_file(path, most)
     except OSError as error:
@@ -33,7 +33,7 @@ def read_limited(path: str | os.PathLike[str], most: int = MOST_BYTES) -> bytes:
 
 
 def parse_json(content: bytes, where: str) -> Any:
-    """JSON within limits of length and depth, without repeated names and without text that no file can hold."""
+    """Parse JSON within limits of length and depth. Repeated names and invalid Unicode are refused."""
     if len(content) > MOST_JSON_BYTES:
         raise InvalidInputError(f"{where} is larger than {MOST_JSON_BYTES:,} bytes.")
     try:
@@ -45,14 +45,14 @@ def parse_json(content: bytes, where: str) -> Any:
 
 
 def read_parts(content: bytes, where: str) -> dict[str, bytes]:
-    """The parts of a zip file by name. They must be stored as they are: nothing is inflated, so nothing can swell."""
+    """The parts of a zip file by name. Compressed parts are refused, because they could expand without limit."""
     if content.count(_DIRECTORY_ENTRY) > MOST_PARTS:
         raise InvalidInputError(f"{where} has more than {MOST_PARTS:,} parts.")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             _check_directory(archive.infolist(), len(content), where)
             return {entry.filename: archive.read(entry) for entry in archive.infolist()}
-    # What zipfile raises on damaged directories, on a wrong checksum and on features that it does not have.
+    # zipfile raises these on damaged directories, on a wrong checksum and on features that it does not support.
     except (zipfile.BadZipFile, OSError, EOFError, ValueError, RuntimeError, OverflowError, struct.error) as error:
         if isinstance(error, InvalidInputError):
             raise
@@ -61,7 +61,7 @@ def read_parts(content: bytes, where: str) -> dict[str, bytes]:
 
 @contextmanager
 def naming(where: str) -> Iterator[None]:
-    """Name the file in what goes wrong when values from it are put to use; wrong types are errors of the file too."""
+    """Name the file in errors that its values cause when they are used. Wrong types count as errors of the file."""
     try:
         yield
     except (TypeError, ValueError, KeyError, AttributeError, ArithmeticError) as error:
@@ -70,7 +70,7 @@ def naming(where: str) -> Iterator[None]:
 
 
 def shown(value: Any) -> str:
-    """A value in a message, cut where it is long; text as it is, but on one line and without control characters."""
+    """A value for a message: cut if it is long, on one line and without control characters."""
     text = value if isinstance(value, str) else repr(value)
     text = "".join(letter if letter.isprintable() else " " for letter in text[:200])
     return text if len(text) <= 100 else f"{text[:100]} …"
@@ -104,6 +104,6 @@ def _check_directory(entries: list[zipfile.ZipInfo], length: int, where: str) ->
         raise InvalidInputError(f"{where} is encrypted.")
     if any(entry.compress_type != zipfile.ZIP_STORED or entry.file_size != entry.compress_size for entry in entries):
         raise InvalidInputError(f"{where} is compressed, and armwise does not compress.")
-    # Parts that overlap would be far larger together than the file.
+    # Overlapping parts could together be far larger than the file.
     if sum(entry.file_size for entry in entries) > length:
         raise InvalidInputError(f"{where} claims parts that are larger than itself.")

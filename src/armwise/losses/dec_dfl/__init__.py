@@ -1,4 +1,4 @@
-"""DEC-DFL (Algorithm 1): the loss, its reference, and faster ways to compute it."""
+"""DEC-DFL (Algorithm 1): the loss, its reference implementation, and faster ways to compute it."""
 
 from armwise.losses.dec_dfl.loss import DecDFL
 

@@ -1,8 +1,8 @@
-"""Which way computes the loss of ``DecDFL``: one table says what each backend serves, and one rule what "auto" takes.
+"""The backends that compute the loss of ``DecDFL``: a table of what each one serves, and the rule behind "auto".
 
 "reference" solves for the mixture and differentiates through it, in JAX (``reference.py``). "native" is one C++ kernel
-(``armwise.native``) and "fused" a few passes over memory (``fused.py``): both give the value and its gradient with
-respect to the predictions in one call. A gradient of anything else is always the reference's.
+(``armwise.native``) and "fused" takes a few passes over memory (``fused.py``). Both give the value and its gradient
+with respect to the predictions in one call. The reference computes all gradients with respect to anything else.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ BACKENDS = ("auto", "reference", "native", "fused")
 
 
 class Case(NamedTuple):
-    """What decides whether a backend can serve; known while JAX traces."""
+    """Everything that decides which backends can compute the loss. All of it is known while JAX traces."""
 
     mixture: Mixture
     constraint: str
@@ -39,7 +39,7 @@ class Case(NamedTuple):
 
     @property
     def kernel(self) -> tuple[jnp.dtype, int, int]:
-        """What names the native kernel of this case."""
+        """The key of this case's native kernel."""
         return self.dtype, self.num_states, self.num_policies
 
 
@@ -71,7 +71,7 @@ SERVES: dict[str, tuple[Requirement, ...]] = {
 
 
 class Choice(NamedTuple):
-    """A backend for programs that run on a CPU, and one for all others."""
+    """One backend for programs that run on a CPU, and one for all other programs."""
 
     cpu: str
     elsewhere: str
@@ -81,9 +81,9 @@ REFERENCE = Choice("reference", "reference")
 
 
 def choose(backend: str, case: Case) -> Choice:
-    """The backends that compute a case inside a program; asking for one that cannot serve it is an error.
+    """The backends that compute a case. It is an error to ask for a backend that cannot serve it.
 
-    Where there is an accelerator, "auto" leaves programs that are placed on the CPU to the reference.
+    On a machine with an accelerator, "auto" uses the reference for programs placed on the CPU.
     """
     if backend != "auto":
         refuse_unserved(backend, case)
@@ -95,7 +95,7 @@ def choose(backend: str, case: Case) -> Choice:
 
 
 def missing(backend: str, case: Case) -> list[str]:
-    """What a backend needs and the case has not, in words."""
+    """The requirements of a backend that the case does not meet, in words."""
     return [words for words, holds in SERVES[backend] if not holds(case)]
 
 
@@ -110,7 +110,7 @@ def refuse_unserved(backend: str, case: Case) -> None:
 
 
 def compile_kernel(backend: str, case: Case) -> None:
-    """Compile the native kernel if this backend may use it for the case; never called while JAX writes a program."""
+    """Compile the native kernel if this backend may use it for the case. Never call it while JAX traces."""
     if backend in ("auto", "native") and all(holds(case) for _, holds in (*_VALUE_AND_GRADIENT, *_KERNEL)):
         native.compile_kernel(*case.kernel)
 
@@ -119,7 +119,7 @@ def compile_kernel(backend: str, case: Case) -> None:
 def value_by(
     choice: Choice, policies: str, mixture: Mixture, predicted: Float[Array, "..."], prepared: PreparedReturns
 ) -> Float[Array, ""]:
-    """The loss by a backend that computes the gradient with it; the constraint is the true one."""
+    """The loss by a backend that also computes its gradient. The constraint is "true"."""
     return _value_and_gradient(choice, policies, mixture, predicted, prepared)[0]
 
 
@@ -140,7 +140,7 @@ def _by_reference(policies: str, mixture: Mixture, predicted: Array, prepared: P
 
 
 def _by_native(policies: str, mixture: Mixture, predicted: Array, prepared: PreparedReturns) -> tuple[Array, Array]:
-    del policies  # the kernel's are those of its number of policies
+    del policies  # the number of policies tells the kernel which set it is
     value, gradient = native.loss_and_gradient(_kernel_inputs(mixture, predicted, prepared))
     return value, jnp.moveaxis(gradient, -1, 0)
 
@@ -175,9 +175,9 @@ _COMPUTE: dict[str, Callable[[str, Mixture, Array, PreparedReturns], tuple[Array
 
 
 def _forward(choice, policies, *inputs):  # type: ignore[no-untyped-def]
-    """The value and the gradient that came with it, which is that of the predictions.
+    """The value, and its gradient with respect to the predictions.
 
-    If another is asked for, such as the temperature's, everything is computed by the reference.
+    If another gradient is needed, such as that of the temperature, the reference computes everything.
     """
     mixture, predicted, prepared = jax.tree.map(lambda leaf: leaf.value, inputs)
     if any(leaf.perturbed for leaf in jax.tree.leaves((inputs[0], inputs[2]))):

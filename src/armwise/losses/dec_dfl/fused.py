@@ -1,19 +1,20 @@
-"""Fast DEC-DFL's loss with its gradient in few passes over memory, for accelerators and few states.
+"""Fast DEC-DFL's loss and gradient in few passes over memory, for accelerators and few states.
 
-There a pass over memory is what time consists of. Left to itself, JAX writes every intermediate result of the loss and
-of its derivative, most of them with the arms outermost. Here every array is a row over the arms, and what is left is:
+On an accelerator, nearly all time goes to passes over memory. By default JAX writes every intermediate result of the
+loss and of its derivative to memory, most of them with the arms as the first axis. Here every array is a row over the
+arms, and these passes remain:
 
 1. the return of each policy (Algorithm 3);
 2. the search for the price, a pass for each price tried (Algorithm 2);
 3. the sums over arms that the loss and its gradient need;
 4. the gradient with respect to each transition.
 
-The last is Equation 12 by elimination. Where the budget binds, raising a policy's return moves the price too, so that
-the derivative of an arm's worth is not its policies' deviation from the arm's mean, share · (R − R̄) / temperature, but
-what remains of R − R̄ once its regression on the spend, over all arms, is taken away: share · (R − R̄ − β (C − C̄)) /
-temperature, with β = Σ cov(R, C) / Σ var(C).
+The last is Equation 12 by elimination. With a slack budget, the derivative of an arm's worth with respect to a
+policy's return is share · (R − R̄) / temperature. Where the budget binds, a higher return also moves the price. The
+derivative is then share · (R − R̄ − β (C − C̄)) / temperature: the regression of R − R̄ on the spend, over all arms, is
+subtracted, with β = Σ cov(R, C) / Σ var(C).
 
-The barriers keep the passes apart: XLA would otherwise compute one anew in every kernel that uses its result.
+The barriers keep the passes apart. Without them XLA would recompute a pass in every kernel that uses its result.
 """
 
 from collections import defaultdict
@@ -35,7 +36,7 @@ from armwise.rmab import Problem
 from armwise.rmab.elimination import solve
 from armwise.rmab.returns import in_precision_of
 
-MOST_POLICIES = MANY_POLICIES  # of more, the rows written out one by one would be long to compile
+MOST_POLICIES = MANY_POLICIES  # each policy is written out as its own row: more would take long to compile
 
 Row = Float[Array, " arms"]
 Rows = Sequence[Row]  # one for each policy, or each state
@@ -57,10 +58,10 @@ def loss_and_gradient(
     Args:
         predicted: probability of each next state.
         true_reward_returns: J of each policy, under the true transitions.
-        spending: what ``EntropyMixture.measure`` said of the true spend and the budget.
+        spending: what ``EntropyMixture.measure`` returned for the true spend and the budget.
         temperature: of the mixture.
         problem: rewards, discount and first states.
-        policies: the action that each takes in each state.
+        policies: the action of each policy in each state.
     """
     moves = lax.optimization_barrier(jnp.moveaxis(predicted, 0, -1))
     rewards, first, _, discount = in_precision_of(predicted, problem)
@@ -76,7 +77,7 @@ def loss_and_gradient(
     loss = -(earned + moved * (least - earned)) / len(predicted)
     binds = (found.price > 0) & jnp.isfinite(found.price) & (variance > 0)
     slope = jnp.where(binds, shared / jnp.where(binds, variance, 1), 0)
-    # Read again and not kept: this far, only sums have been written.
+    # Recompute instead of storing: memory traffic costs more than arithmetic here.
     slope, known = lax.optimization_barrier((slope, known))
     shares, worth, spread = _choices(*known)
     weight = -1 / (temperature * len(predicted))
@@ -100,7 +101,7 @@ def _choices(
 def _totals(
     found: Found, rewards: PerPolicy, spend: PerPolicy, temperature: Float[Array, ""]
 ) -> tuple[Float[Array, ""], ...]:
-    """Over all arms: spend, what rounding left of it, reward, that of the cheapest, covariance, variance of spend."""
+    """Sums over all arms: spend, its rounding error, reward, reward of the cheapest, covariance, variance of spend."""
     shares, worth, spread = _choices(found, rewards, spend, temperature)
     cheap = [(row <= 0).astype(row.dtype) for row in spend]
     return accurate_and_plain_sums(
@@ -126,7 +127,7 @@ class _Chains(NamedTuple):
         return [_dot(self._visits(policy), self.rewards) for policy in self.policies]
 
     def gradient(self, pull: Rows) -> list[Row]:
-        """The derivative with respect to each transition, given that with respect to each policy's return."""
+        """The derivative with respect to each transition, from the derivative with respect to each policy's return."""
         num_states, num_actions = self.moves.shape[:2]
         parts: dict[tuple[int, int, int], list[Row]] = defaultdict(list)
         for policy, weight in zip(self.policies, pull, strict=True):
@@ -134,7 +135,7 @@ class _Chains(NamedTuple):
             for (state, visits), (following, value) in product(enumerate(self._visits(policy)), enumerate(values)):
                 parts[state, int(policy[state]), following].append(visits * value)
         places = product(range(num_states), range(num_actions), range(num_states))
-        none = jnp.zeros_like(pull[0])  # of a transition that no policy makes
+        none = jnp.zeros_like(pull[0])  # the gradient of a transition that no policy makes
         return [self.discount * _sum(parts[place] or [none]) for place in places]
 
     def _visits(self, policy: Int[np.ndarray, " states"]) -> list[Row]:
@@ -148,7 +149,7 @@ class _Chains(NamedTuple):
 
 
 def _from_mean(shares: Rows, values: Rows) -> list[Row]:
-    """Each policy's value less the arm's mean, measured from the main policy, where nothing cancels."""
+    """Each policy's value minus the arm's mean, computed relative to the policy with most weight to avoid rounding."""
     largest = reduce(jnp.maximum, shares)
     main = [(share == largest).astype(share.dtype) for share in shares]
     origin = _dot(main, values) / _sum(main)

@@ -1,7 +1,7 @@
 """DEC-DFL: decision quality without simulation, by mixing per-arm policies under one budget (Algorithm 1).
 
-"Fast" DEC-DFL is a property of the mixture, not of the loss: with ``EntropyMixture`` this is the paper's Fast DEC-DFL,
-with ``CvxpyMixture`` its DEC-DFL.
+The mixture decides whether it is "fast": with ``EntropyMixture`` this is the paper's Fast DEC-DFL, with
+``CvxpyMixture`` its DEC-DFL.
 """
 
 import equinox as eqx
@@ -22,31 +22,31 @@ from armwise.mixtures import Mixture, MixtureSolution
 
 
 class DecDFL(Loss):
-    """The negative return, averaged over arms, of the mixture that the predictions make us choose (Algorithm 1).
+    """The negative return, averaged over arms, of the mixture of policies that the predictions choose (Algorithm 1).
 
-    The predictions decide which policies look good; the truth decides what they spend and what they are worth. With
+    The predictions decide which policies look good. The truth decides what they spend and what they are worth. With
     ``constraint="true"`` (Equation 7) the true transitions minimise the loss without a regulariser (Theorem 2). With
-    ``constraint="predicted"`` (Hawkins 2003; Equation 5) spend is predicted too: a prediction can then "buy" budget
-    by pretending that its policies are cheap, and the truth is no longer a minimiser (Theorem 1). It is here to show
+    ``constraint="predicted"`` (Hawkins 2003; Equation 5) spend is predicted too. A prediction can then "buy" budget
+    by making its policies look cheap, and the truth is no longer a minimiser (Theorem 1). This option exists to show
     that.
 
     Args:
         mixture: the decision layer, such as ``EntropyMixture(0.1)``.
-        constraint: under which transitions the mixture keeps to the budget, "true" or "predicted".
-        policies: which per-arm policies are mixed. "all" 2^S of them, as long as time and memory allow: to 10 states
-            or so. "near-index" beyond: the S² − S + 2 policies that act in each arm's states in the order of its true
-            Whittle indices, but for at most one state. Their optimum is that of all policies (of indexable arms), and
-            of the smaller sets they teach the most, though less than all (``docs/performance.md``). "index", the S + 1
-            in that order alone, has the same optimum but teaches no prediction the order; "threshold" are the S + 1 in
-            the order of engagement.
-        budget_multiple: train as if there were this multiple of the budget. A loss for several budgets at once is a sum
-            of such: ``0.5 * DecDFL(mixture, budget_multiple=0.5) + 0.5 * DecDFL(mixture, budget_multiple=2.0)``.
-        unit: what the mixture's temperature is measured in: a "return", as in the paper, or the "spread" of the true
-            returns of an arm's policies, whatever the size of the rewards.
-        backend: what computes the loss. "reference" serves every case, in JAX. "native", a C++ kernel for CPUs, and
-            "fused", for accelerators and few policies, compute the loss and its gradient in one call. They serve some
-            cases (``backends.py`` has the table) and do not raise if a problem has no solution. "auto" takes the
-            fastest that serves the case, and outside of ``jit``, ``vmap`` and ``grad`` the reference.
+        constraint: the transitions under which the mixture keeps to the budget, "true" or "predicted".
+        policies: the per-arm policies to mix. "all" are the 2^S policies; time and memory allow them up to about 10
+            states. Use "near-index" for more states: the S² − S + 2 policies that act in each arm's states in the
+            order of its true Whittle indices, except in at most one state. Their optimum is that of all policies (of
+            indexable arms). Of the smaller sets they teach the most, though less than "all"
+            (``docs/performance.md``). "index" are the S + 1 policies exactly in that order: the same optimum, but no
+            prediction learns the order from them. "threshold" are the S + 1 policies in the order of engagement.
+        budget_multiple: train as if the budget were this many times as large. For several budgets at once, add losses:
+            ``0.5 * DecDFL(mixture, budget_multiple=0.5) + 0.5 * DecDFL(mixture, budget_multiple=2.0)``.
+        unit: of the mixture's temperature: a "return", as in the paper, or the "spread" of the true returns of an
+            arm's policies, which does not depend on the size of the rewards.
+        backend: what computes the loss. "reference" serves every case, in JAX. "native" (a C++ kernel for CPUs) and
+            "fused" (for accelerators and few policies) compute the loss and its gradient in one call. They serve some
+            cases only (``backends.py`` has the table) and do not raise if a problem has no solution. "auto" takes the
+            fastest backend that serves the case; outside of ``jit``, ``vmap`` and ``grad`` it takes the reference.
     """
 
     mixture: Mixture
@@ -107,13 +107,13 @@ class DecDFL(Loss):
         return reference.solve(self.mixture, self.constraint, self.policies, predicted_transitions, prepared)
 
     def _choice(self, predicted_transitions: ArrayLike, prepared: PreparedReturns) -> Choice:
-        # Outside of tracing values can be looked at, and a problem without a solution is an error: the reference's.
+        # Outside of tracing, values are known, so the reference can raise an error if a problem has no solution.
         if self.backend == "auto" and not isinstance(predicted_transitions, jax.core.Tracer):
             return REFERENCE
         problem, (policies, arms) = prepared.problem, prepared.reward_rows.shape
         shape = arms, problem.num_states, len(problem.costs), problem.num_states
         if np.shape(predicted_transitions) != shape:
-            return REFERENCE  # which says what is wrong with the shape
+            return REFERENCE  # its error says what is wrong with the shape
         dtypes = jnp.result_type(predicted_transitions), prepared.reward_rows.dtype
         return choose(self.backend, self._case(shape[1], shape[2], policies, *dtypes))
 

@@ -1,4 +1,4 @@
-"""The loss by solving for the mixture and differentiating through it, in JAX. It serves every case."""
+"""DEC-DFL in plain JAX: solve for the mixture and differentiate through it. It serves every case."""
 
 import dataclasses
 from typing import Any, NamedTuple
@@ -14,16 +14,16 @@ from armwise.rmab import Problem
 
 
 class PreparedReturns(NamedTuple):
-    """What Algorithm 1 needs of the truth: it never changes, so it is computed once.
+    """What Algorithm 1 needs from the truth. Predictions do not change it, so it is computed once.
 
-    Stored the way the mixtures compute, a row per policy with the arms innermost.
+    Stored as the mixtures use it: one row per policy, with the arms as the last axis.
     """
 
-    reward_rows: Float[Array, "policies arms"]  # J under the true transitions: what a mixture is really worth
+    reward_rows: Float[Array, "policies arms"]  # J under the true transitions: what a policy is really worth
     budget_rows: Float[Array, "policies arms"]  # J̄ under the true transitions: what it really spends
     discounted_budget: Float[Array, ""]
-    measured: Any  # what the mixture has to know of the true spend and the budget
-    unit: Float[Array, ""] | None  # of the temperature; None where it is a return's
+    measured: Any  # what the mixture needs to know about the true spend and the budget
+    unit: Float[Array, ""] | None  # of the temperature; None if the unit is "return"
     problem: Problem
     ranks: StateRanks = None
 
@@ -56,7 +56,7 @@ def solve(
         "returns of predicted_transitions", reward_returns.shape, "those prepared", prepared.budget_returns.shape
     )
     if prepared.unit is not None:
-        # A temperature in other units is returns in these units: the same mixture, at a price in these units.
+        # Dividing the returns is the same as multiplying the temperature: same mixture, with the price in this unit.
         reward_returns = reward_returns / prepared.unit
     if constraint == "predicted":
         solution = mixture(reward_returns, budget_returns, prepared.discounted_budget)

@@ -1,4 +1,4 @@
-"""The simulated return of SIM-DFL and its estimated gradient: on an NVIDIA GPU by one kernel, else step by step."""
+"""The simulated return of SIM-DFL and its estimated gradient: one kernel on an NVIDIA GPU, else step by step."""
 
 from functools import partial
 
@@ -23,7 +23,7 @@ def simulated_return(
     words: UInt32[Array, "1 2"],
     budget: Int[Array, ""],
 ) -> Float[Array, ""]:
-    """Mean discounted return per arm of the soft Whittle policy, with an estimated gradient in the first two."""
+    """Mean discounted return per arm of the soft Whittle policy. Indices and temperature get an estimated gradient."""
     return estimate(config, indices, temperature, arms, words, budget, with_gradient=False)[0]
 
 
@@ -31,8 +31,8 @@ def _forward(config, *inputs):  # type: ignore[no-untyped-def]
     indices, temperature, arms, words, budget = jax.tree.map(lambda leaf: leaf.value, inputs)
     _refuse_other_gradients(inputs[2])
     value, gradient = estimate(config, indices, temperature, arms, words, budget, with_gradient=True)
-    # Only their quotient matters: indices and temperature in another unit are the same chances, so by Euler's theorem
-    # ⟨indices, gradient⟩ + temperature · (gradient in the temperature) = 0, step by step.
+    # Only indices / temperature matters: scaling both changes no chance. So by Euler's theorem
+    # ⟨indices, gradient⟩ + temperature · (gradient in the temperature) = 0, at every step.
     return value, (gradient, -jnp.sum(indices * gradient) / temperature)
 
 
@@ -53,9 +53,9 @@ _WITHOUT_GRADIENT = {
 
 
 def _refuse_other_gradients(arms: Arms) -> None:
-    """Raise if the simulation itself is differentiated, rather than answer with a part of its gradient.
+    """Raise if the simulation itself is differentiated: the answer would be only a part of its gradient.
 
-    Costs are no part of the return: they only set the unit of the indices.
+    Costs are not checked, because they are not part of the return: they only set the unit of the indices.
     """
     asked = [words for field, words in _WITHOUT_GRADIENT.items() if getattr(arms, field).perturbed]
     if asked:
@@ -96,7 +96,7 @@ def estimate(
         return (total[0] + value, total[1] + gradient), None
 
     nothing = jnp.zeros((), indices.dtype), jnp.zeros_like(indices)
-    # All steps of a block are kept, so a block holds fewer trajectories than one of a plain simulation.
+    # A block keeps all its steps in memory, so it holds fewer trajectories than a block of a plain simulation.
     in_blocks = blocks(num_trajectories, num_arms * (1 + num_steps // 16))
     (value, gradient), _ = jax.lax.scan(add_block, nothing, in_blocks)
     weight = 1 / (num_trajectories * num_arms)
@@ -104,7 +104,7 @@ def estimate(
 
 
 def kernel_serves(credit: str, num_arms: int, num_states: int, dtype: jnp.dtype) -> bool:
-    """Whether this machine has a GPU that runs the kernel, for such a cohort and credit."""
+    """Whether this machine's GPU can run the kernel for a cohort of this size and this credit."""
     if not on_gpu():
         return False
     from armwise.losses.sim_dfl import kernel  # here, so that a CPU never loads Pallas

@@ -1,14 +1,15 @@
 """SIM-DFL's simulation as one GPU kernel: a pair of trajectories from its first step to its gradient.
 
-Left to XLA, every step of the simulation is a handful of kernels that write what the next reads: 66 steps on 100 arms
-take longer to launch and to move than to compute. Here a program holds two trajectories of all arms in registers, walks
-through all steps and back again, and writes the gradient alone. On the way it leaves two bytes for each arm and step,
-the states and calls of both trajectories, and the thresholds of the soft top-k; chances it computes again.
+XLA would compile every step of the simulation to several kernels that pass data through memory. For 66 steps on 100
+arms, launches and memory take longer than the arithmetic. Here a program holds two trajectories of all arms in
+registers, goes through all steps and back again, and writes the gradient. For the way back it stores two bytes for each
+arm and step (the states and calls of both trajectories) and the thresholds of the soft top-k. The chances are computed
+again.
 
-It answers what ``simulation.py`` computes by XLA from the same draws. Only the systematic sample is laid out in whole
-numbers here, millionths of a call, because their running sums are exact in any order: what one arm's stretch begins
-with is what the one before it ended with. Each chance is thereby rounded by up to 1e-6, up or down in turn, so that
-little is left for the last arm to make up.
+The result is that of ``simulation.py``, from the same draws. One thing differs: the systematic sample is laid out in
+whole numbers here, about millionths of a call. Their running sums are exact in any order, so each arm's stretch begins
+exactly where the previous one ended. This rounds each chance by up to 1e-6, up or down in turn, so that the last arm
+has little to correct.
 """
 
 from functools import partial
@@ -26,11 +27,11 @@ from armwise.losses.sim_dfl.soft_top_k import MAX_STEPS, narrow, outer_threshold
 from armwise.rmab.draws import as_uniform, threefry_2x32, uniforms
 from armwise.rmab.rollout import Arms
 
-MOST_ARMS = 128  # of one warp, four to a thread; more warps to a program have not been compared on a GPU
+MOST_ARMS = 128  # one warp with four arms per thread; several warps per program have not been compared on a GPU
 MOST_STATES = 8  # two states and two calls fit in a byte
-FIRST_CAPABILITY = 8.0  # of an NVIDIA GPU for which Triton compiles (Ampere)
-_CALL = 2**20  # in parts of which the chances of being called are laid end to end: 128 calls fit in 32 bits
-_GOLDEN = 0.618034  # its multiples, modulo 1, are spread evenly however many there are
+FIRST_CAPABILITY = 8.0  # the first NVIDIA GPUs that Triton compiles for (Ampere)
+_CALL = 2**20  # one call in whole-number units of chance: 128 calls fit in 32 bits
+_GOLDEN = 0.618034  # any number of its multiples, modulo 1, is spread evenly
 
 Ref = Any
 
@@ -76,13 +77,13 @@ def simulate(
     Args:
         indices: Whittle indices of the predictions, the arms in the order of ``arms``.
         temperature: of the soft top-k.
-        arms: what the steps look up of the truth.
+        arms: the tables of true data that the steps look up.
         words: random words of the systematic sample.
         budget: how many arms are called at each step.
         pairs: which pairs of trajectories to simulate.
-        num_trajectories: how many there are in all: one beyond them counts nothing.
+        num_trajectories: how many there are in all; trajectories with a higher number are not counted.
         num_steps: of each trajectory.
-        with_gradient: whether to look back for the gradient; without, it is zero.
+        with_gradient: whether to compute the gradient; if not, it is zero.
         interpret: run the kernel as plain JAX, on any machine.
     """
     num_arms, num_states = indices.shape
@@ -111,7 +112,7 @@ def simulate(
     if with_gradient:
         out += [
             jax.ShapeDtypeStruct((pairs.size, num_states, size), indices.dtype),
-            # A byte would do. But up to 2³² bytes Pallas counts places in 32 bits with a sign: too few of them.
+            # One byte would be enough. But Pallas indexes arrays of up to 2³² bytes with signed 32 bits: too few.
             jax.ShapeDtypeStruct((pairs.size, num_steps, size), jnp.uint16),
             jax.ShapeDtypeStruct((pairs.size, num_steps, 2), indices.dtype),
         ]
@@ -135,12 +136,12 @@ def _whole(rank: int, program: Array) -> tuple[int, ...]:
 
 
 def _of_program(array: Any) -> pl.BlockSpec:
-    """Each program its own row."""
+    """A block specification that gives each program its own row."""
     return pl.BlockSpec((None, *array.shape[1:]), lambda program: (program,) + (0,) * (array.ndim - 1))
 
 
 def _simulate_pair(shape: _Shape, *refs: Ref) -> None:
-    """The program of one pair of trajectories: there, and given somewhere to write the gradient, back again."""
+    """The program of one pair of trajectories: forward and, if there is an output for the gradient, back again."""
     indices, words, first, following, rewards, weights, numbers, pair, starts, earned, *rest = refs
     size = indices.shape[1]
     arm = jax.lax.iota(jnp.int32, size)
@@ -150,7 +151,7 @@ def _simulate_pair(shape: _Shape, *refs: Ref) -> None:
     counted = [(2 * pair + np.uint32(lane) < shape.trajectories).astype(temperature.dtype) for lane in range(2)]
 
     def draw(step: Array, boundary: Any) -> list[Array]:
-        """A state for each arm in both trajectories, given where each next state's stretch of draws ends."""
+        """Draw each arm's state in both trajectories. ``boundary`` says where each state's stretch of draws ends."""
         drawn = threefry_2x32(words[0, :], words[1, :], pair, step.astype(jnp.uint32))
         chosen = []
         for lane, number in enumerate(drawn):
@@ -165,7 +166,7 @@ def _simulate_pair(shape: _Shape, *refs: Ref) -> None:
         return jnp.where(is_real, share, 0.0)
 
     def search(states: list[Array], start: list[Array]) -> list[Array]:
-        """The thresholds of both soft top-k (``soft_top_k``)."""
+        """The thresholds of the soft top-k of both trajectories (``soft_top_k``)."""
         scores = [jnp.where(is_real, indices[own, arm], -jnp.inf) for own in states]
         wanted = jnp.minimum(jnp.maximum(count, 0.5), shape.arms - 0.5)
 
@@ -208,7 +209,7 @@ def _simulate_pair(shape: _Shape, *refs: Ref) -> None:
         return
     gradient, seen, cuts = rest
     if not shape.interpreted:
-        triton.debug_barrier()  # what the steps left behind is read by other threads
+        triton.debug_barrier()  # other threads read what the steps have stored
 
     def back(turn: Array, carry: Any) -> Any:
         later, pulls = carry
@@ -229,9 +230,9 @@ def _simulate_pair(shape: _Shape, *refs: Ref) -> None:
 
 
 def _systematic_sample(chances: Array, start: Array, count: Array, arm: Array, is_last: Array) -> Array:
-    """1 for each arm whose stretch holds one of the points start, start + 1 and so on, as in ``sim_dfl``.
+    """The systematic sample: 1 for each arm whose stretch holds one of the points start, start + 1, ….
 
-    The last arm makes up the count, whatever rounding did before it.
+    It is as in ``simulation.py``. The last arm corrects the count for rounding errors.
     """
     turn = arm.astype(chances.dtype) * _GOLDEN
     stretch = jnp.floor(chances * _CALL + (turn - jnp.floor(turn))).astype(jnp.int32)
@@ -242,7 +243,7 @@ def _systematic_sample(chances: Array, start: Array, count: Array, arm: Array, i
 
 
 def _pack(states: list[Array], called: list[Array]) -> Array:
-    """States and calls of both trajectories in four bits each."""
+    """The states and calls of two trajectories as one number, four bits for each trajectory."""
     one, other = (2 * own + call for own, call in zip(states, called, strict=True))
     return one + 16 * other
 

@@ -1,19 +1,19 @@
 """SIM-DFL: decision quality by simulating the Whittle policy in every step (Wang et al. 2023, the paper's baseline).
 
-The predictions give Whittle indices. At each step of a simulation on the true transitions, the indices of the arms in
-their current states go through a soft top-k, which gives each arm a probability of being called, and ``budget`` arms
-are drawn with those probabilities. The gradient of the expected return is estimated by the score function: whether a
-call was drawn, less how likely it was, times what came of it.
+The predictions give Whittle indices. At each step of a simulation on the true transitions, a soft top-k of the indices
+in the arms' current states gives each arm a probability of being called. ``budget`` arms are drawn with those
+probabilities. The score function estimates the gradient of the expected return: (call drawn, 0 or 1, minus its
+probability) times the later rewards.
 
-It is written to be as fast as it can be, so that what is faster is really faster:
+This baseline is written to be as fast as possible, so that comparisons of speed are fair:
 
 - The soft top-k needs no Sinkhorn sweeps (``soft_top_k.py``).
 - Arms are drawn by systematic sampling: lay the probabilities end to end, p₁ + … + p_N = budget, and take the arms
-  under the points u, u + 1, u + 2, … for one uniform u. Exactly ``budget`` arms, each with its probability, without a
-  sort. (Wang et al. draw one arm after the other in proportion to the probabilities, which distorts them.)
-- Nothing is differentiated through the simulation: the derivative of the soft top-k has a closed form, so the
-  estimate of the gradient with respect to the indices is one pass back over the simulated steps.
-- On an NVIDIA GPU all of that is one kernel (``kernel.py``).
+  under the points u, u + 1, u + 2, … for one uniform u. This gives exactly ``budget`` arms, each with its probability,
+  without a sort. (Wang et al. draw one arm after the other in proportion to the probabilities, which distorts them.)
+- JAX does not differentiate through the simulation. The derivative of the soft top-k has a closed form, so one pass
+  back over the simulated steps estimates the gradient with respect to the indices.
+- On an NVIDIA GPU one kernel does all of this (``kernel.py``).
 """
 
 import equinox as eqx
@@ -41,7 +41,7 @@ from armwise.rmab.simulate import check_horizon
 
 
 class PreparedSimulation(eqx.Module):
-    """What a simulation needs of the truth."""
+    """What a simulation needs from the truth."""
 
     true_transitions: Float[Array, "arms states 2 states"]
     problem: Problem
@@ -65,17 +65,17 @@ class SimDFL(Loss):
         num_trajectories: simulated runs for each gradient; the paper tries 1, 10, 100 and 1,000.
         temperature: ε of the soft top-k, in units of the Whittle index. The optimal-transport code that Wang et al.
             build on first divides its costs by the largest, so its ε = 0.1 is a temperature of 0.05 times the
-            largest squared distance of an index from 0 and 1; the scale of its indices is not known to us.
+            largest squared distance of an index from 0 and 1. We do not know the scale of its indices.
         horizon: steps of each run; by default until ``discount ** horizon < 1e-3``. Wang et al. take 10.
-        credit: "own" (Wang et al.): a call is credited with the later rewards of the arm called. It leaves out what
-            one arm's call does to the others' later chances to be called, and has far less variance. "all": with
-            those of all arms: unbiased, noisier.
+        credit: which later rewards count for a call. "own" (Wang et al.): those of the called arm. This ignores how
+            the call changes the other arms' later chances to be called, and has far less variance. "all": those of
+            all arms, which is unbiased but noisier.
 
-    The gradient is an estimate with respect to the predicted transitions and to the temperature. Asked for that of the
-    true transitions, the first states, the rewards or the discount, which reach the return through the simulation, it
-    raises.
+    The gradient is an estimate with respect to the predicted transitions and to the temperature. The true transitions,
+    the first states, the rewards and the discount affect the return through the simulation: their gradient raises an
+    error.
 
-    Mix with the likelihood, as deployed code does, by ``0.9 * SimDFL(100) + 0.1 * NegativeLogLikelihood()``. The
+    To mix with the likelihood, as deployed code does, write ``0.9 * SimDFL(100) + 0.1 * NegativeLogLikelihood()``. The
     discount is that of the problem (0.9 by default; Wang et al. take 0.99).
     """
 

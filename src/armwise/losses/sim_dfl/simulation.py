@@ -1,4 +1,4 @@
-"""SIM-DFL's simulation step by step, and the way back that estimates its gradient."""
+"""SIM-DFL's simulation step by step, and the backward pass that estimates its gradient."""
 
 from typing import NamedTuple
 
@@ -16,12 +16,12 @@ PerArm = Float[Array, "2 arms pairs"]
 
 
 class Steps(NamedTuple):
-    """What was seen of every trajectory at one step, or stacked at all of them."""
+    """The record of every trajectory at one step, or stacked over all steps."""
 
     states: Int32[Array, "*steps 2 arms pairs"]
     called: Float[Array, "*steps 2 arms pairs"]
     chances: Float[Array, "*steps 2 arms pairs"]  # of being called
-    ends: Float[Array, "*steps 2 arms pairs"]  # of the stretches, when the chances are laid end to end, modulo 1
+    ends: Float[Array, "*steps 2 arms pairs"]  # where each arm's stretch ends (chances laid end to end), modulo 1
     start: Float[Array, "*steps 2 pairs"]  # the first point of the systematic sample
 
 
@@ -34,7 +34,7 @@ def simulate(
     pairs: UInt32[Array, " pairs"],
     num_steps: int,
 ) -> Steps:
-    """Trajectories on the true transitions, the arms to call drawn by the soft top-k of their indices."""
+    """Simulate trajectories on the true transitions. The soft top-k of the indices draws the arms to call."""
     count = jnp.clip(budget, 0, indices.shape[0]).astype(indices.dtype)
 
     def step(carry, time):  # type: ignore[no-untyped-def]
@@ -50,21 +50,21 @@ def simulate(
 
 
 def _systematic_sample(chances: PerArm, start: Lanes, count: Float[Array, ""]) -> tuple[PerArm, PerArm]:
-    """1 for each arm whose stretch holds one of the points start, start + 1, start + 2 and so on.
+    """The systematic sample: 1 for each arm whose stretch holds one of the points start, start + 1, start + 2, ….
 
-    Also returns where each stretch ends, modulo 1. The last arm makes up the count, whatever rounding did before it.
-    A CPU lays one stretch after the other (jnp.cumsum took 4 × as long there); on an accelerator a loop over arms is a
-    launch for each, so it adds them all up at once.
+    Also returns where each stretch ends, modulo 1. The last arm corrects the count for rounding errors.
+    A CPU lays one stretch after the other, because jnp.cumsum took 4 × as long there. On an accelerator a loop over
+    arms would launch a kernel for each arm, so it computes all running sums at once.
     """
     return jax.lax.platform_dependent(chances, start, count, cpu=lay_in_turn, default=lay_at_once)
 
 
 def lay_in_turn(chances: PerArm, start: Lanes, count: Float[Array, ""]) -> tuple[PerArm, PerArm]:
-    """The sample, keeping only the way to the next point, so that no digits are lost however many arms there are."""
+    """The sample, arm by arm. It keeps only the distance from the last point, so many arms do not cost accuracy."""
     is_last = jnp.arange(chances.shape[1]) == chances.shape[1] - 1
 
     def lay(carry, arm):  # type: ignore[no-untyped-def]
-        passed, called_so_far = carry  # how far beyond the last point the stretch before this one ends
+        passed, called_so_far = carry  # passed: how far beyond the last point the previous stretch ends
         chance, last = arm
         reached = passed + chance
         open_places = count - called_so_far
@@ -79,7 +79,7 @@ def lay_in_turn(chances: PerArm, start: Lanes, count: Float[Array, ""]) -> tuple
 
 
 def lay_at_once(chances: PerArm, start: Lanes, count: Float[Array, ""]) -> tuple[PerArm, PerArm]:
-    """The sample by running sums: an arm is called where the number of points passed goes up."""
+    """The sample by running sums: an arm is called if the number of points passed rises at its stretch."""
     reached = jnp.cumsum(chances, axis=1) + _way_to_first(start)[:, None]
     passed = jnp.minimum(jnp.floor(reached), count).at[:, -1].set(count)
     called = jnp.diff(passed, axis=1, prepend=0)
@@ -88,14 +88,14 @@ def lay_at_once(chances: PerArm, start: Lanes, count: Float[Array, ""]) -> tuple
 
 
 def _way_to_first(start: Lanes) -> Lanes:
-    """How far beyond a point, less one, the first stretch begins."""
+    """The distance of 0, where the first stretch begins, from the point before it: start − 1, or 0 if start is 0."""
     return jnp.where(start > 0, 1 - start, 0)
 
 
 def look_back(
     steps: Steps, arms: Arms, counted: Bool[Array, "2 pairs"], temperature: Float[Array, ""], credit: str | None
 ) -> tuple[Float[Array, ""], Float[Array, "arms states"]]:
-    """From the last step to the first: the sum of returns and, given credit, that of their estimated gradients."""
+    """Go from the last step to the first: sum the returns and, if credit is given, their estimated gradients."""
     num_steps, _, num_arms, _ = steps.states.shape
     num_states = arms.next.shape[2]
 
@@ -119,8 +119,8 @@ def look_back(
 def _pull_on_scores(now: Steps, later: PerArm, temperature: Float[Array, ""], credit: str) -> PerArm:
     """Estimated derivative of the return with respect to each score that entered a step's soft top-k.
 
-    Writing v = p(1 − p), the derivative of the soft top-k is dp = v · (dw − Σ v dw / Σ v) / temperature. It is
-    symmetric, so a derivative h with respect to the chances p pulls on the scores w with
+    With v = p(1 − p), the derivative of the soft top-k is dp = v · (dw − Σ v dw / Σ v) / temperature. It is
+    symmetric, so a derivative h with respect to the chances p gives a derivative with respect to the scores w of
     v · (h − Σ v h / Σ v) / temperature.
     """
     spread = now.chances * (1 - now.chances)
@@ -136,11 +136,11 @@ def _pull_on_scores(now: Steps, later: PerArm, temperature: Float[Array, ""], cr
 def _sample_score(now: Steps) -> PerArm:
     """Derivative of the log-probability of the whole systematic sample with respect to each chance.
 
-    The sample stays the same while its first point moves between the nearest two ends of stretches, modulo 1; its
-    probability is the distance between them.
+    The sample stays the same while its first point moves between the two nearest ends of stretches, modulo 1. The
+    distance between these ends is the probability of the sample.
     """
     start = now.start[:, None]
-    place = now.ends.at[:, -1].set(1)  # the last end is fixed at a whole number: the far side of the unit interval
+    place = now.ends.at[:, -1].set(1)  # the last end is a whole number; here it is the upper end of [0, 1]
     above = jnp.where(place >= start, place, jnp.inf)
     below = jnp.where(place < start, place, -jnp.inf)
     arm = jnp.arange(place.shape[1])[None, :, None]

@@ -1,4 +1,4 @@
-"""A model of each person's own chain: a population of people, and what a person's own weeks add to it."""
+"""A model of each person's own chain, from the population of a programme and from her own weeks."""
 
 from armwise.models.chains.fitting import fit_chains
 from armwise.models.chains.model import ChainModel, PersonPosterior

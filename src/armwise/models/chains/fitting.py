@@ -1,9 +1,9 @@
-"""Learn what people of a programme have in common, by the likelihood of everyone's weeks.
+"""Learn what the people of a programme have in common, by maximum likelihood on everyone's weeks.
 
-Nobody's θ_i is known, so the likelihood is that of the weeks with θ_i averaged out. Its lower bound, with the Gaussian
-closest to each person's posterior in place of the posterior (variational EM), is raised in turns. One pass over all
-weeks gives each person's ``Evidence``. From it follow the shared coefficients (``newton.py``, ``shrinkage.py``), the
-spread between people (``spread.py``) and each person's posterior.
+Nobody's θ_i is known, so the likelihood averages over θ_i. The fit raises a lower bound of it in iterations
+(variational EM), in which a Gaussian replaces each person's posterior. One pass over all weeks gives each person's
+``Evidence``. The evidence gives the shared coefficients (``newton.py``, ``shrinkage.py``), the spread between people
+(``spread.py``) and each person's posterior.
 """
 
 from collections.abc import Callable
@@ -26,11 +26,11 @@ from armwise.models.chains.spread import scored, spread_sums
 from armwise.models.chains.start import first_population
 from armwise.models.chains.weeks import Evidence, evidence
 
-# More people teach no more than this many about what people have in common.
+# The most people to learn from: more would add almost nothing about what people have in common.
 MAX_PEOPLE = 100_000
-# Turns end when no parameter changes by more than the tolerance, in log-odds.
+# The fit ends when no parameter changes by more than the tolerance, in log-odds.
 NUM_TURNS, FEWEST_TURNS, TOLERANCE = 60, 6, 2e-3
-# Steps of the spread in each turn.
+# Steps of the spread in each turn of the fit.
 NUM_SCORINGS = 2
 
 
@@ -42,18 +42,18 @@ def fit_chains(
     max_people: int = MAX_PEOPLE,
     advance: Callable[[], None] = lambda: None,
 ) -> ChainModel:
-    """The population that these people are from.
+    """Learn the population that these people come from.
 
     Args:
         features: of each person.
         history: her weeks; row i is the person of row i of the features.
-        seed: of the draw of people to learn from, where there are more than ``max_people``.
-        max_people: to learn from.
+        seed: of the random choice of people to learn from, if there are more than ``max_people``.
+        max_people: the most people to learn from.
         advance: called after each turn, for a progress bar.
     """
     _check(history)
     rows = _sample(history, seed, max_people)
-    # Accelerators multiply in fewer digits unless told otherwise, and covariances would lose their roots.
+    # By default accelerators multiply with fewer digits. Covariances could then lose their Cholesky factors.
     with jax.default_matmul_precision("highest"):
         fit = _Fit(features[rows], history[rows])
         for turn in range(NUM_TURNS):
@@ -86,7 +86,7 @@ def _sample(history: Trajectories, seed: int, max_people: int) -> np.ndarray:
 
 
 class _Fit:
-    """The state of a fit: shared parameters, everyone's present posterior, and the priors' variances."""
+    """The state of a fit: shared parameters, everyone's present posterior, and the variances of the priors."""
 
     def __init__(self, features: Features, history: Trajectories):
         self.population = first_population(features, history)
@@ -101,7 +101,7 @@ class _Fit:
         return People(columns, block, gaps, population.weights @ columns.T, covariance, real)
 
     def turn(self) -> float:
-        """One pass over all weeks and the steps that follow from it; how much the parameters changed."""
+        """One pass over all weeks, then a step of all parameters. Returns how much the parameters changed."""
         before = self.population
         found = [_pass(before, each.block, each.means, each.covariances, each.gaps) for each in self.people]
         self._step(
@@ -114,12 +114,12 @@ class _Fit:
         return _change(before, self.population)
 
     def _step(self, sums: Any) -> None:
-        """A Newton step of the shared coefficients."""
+        """Take a Newton step of the shared coefficients."""
         parts = self.shrinkage.step(self.population, sums)
         self.population = _replaced(self.population, ("weights", "slopes", "cuts"), parts)
 
     def _score(self, found: list[Evidence]) -> None:
-        """A step of the spread between people."""
+        """Take a step of the spread between people."""
         parts = (
             spread_sums(self.population, *_own(self.population, people, own), people.real)
             for people, own in zip(self.people, found, strict=True)
@@ -151,6 +151,6 @@ def _own(population: Population, people: People, found: Evidence) -> tuple[Array
 
 
 def _change(before: Population, after: Population) -> float:
-    """The largest change of a parameter: log-odds by intercept, shared slopes, and spreads."""
+    """The largest change of a parameter: weights, shared slopes, and standard deviations between people."""
     parts = [(each.weights, each.slopes, jnp.sqrt(jnp.diag(each.covariance))) for each in (before, after)]
     return max(float(jnp.max(jnp.abs(old - new))) for old, new in zip(*parts, strict=True))

@@ -1,8 +1,8 @@
-"""Weeks that were not observed: every state that a person may have been in counts by how likely it is.
+"""Weights for unobserved weeks: every state that a person may have been in counts by its probability.
 
 The weights come from the forward and backward passes of a hidden Markov model in which observed weeks are certain. A
-week before her first observed one or after her last says nothing and weighs nothing. In a week that was not observed
-the memory is that of her last observed week, and a call in it is not known of.
+week before a person's first observed week or after her last one has weight 0. In an unobserved week, the memory is
+that of her last observed week, and a call in it is unknown.
 """
 
 import jax
@@ -22,7 +22,7 @@ def pair_weights(
     means: Float[Array, "parameters people"],
     covariances: Float[Array, "parameters parameters people"],
 ) -> Pairs:
-    """How likely each pair of a state and the next one is in each transition, given all weeks of the person.
+    """The probability of each pair of a state and the next one in each transition, given all weeks of the person.
 
     Args:
         population: the shared parameters.
@@ -54,7 +54,7 @@ def _moves(population, block, means, covariances):  # type: ignore[no-untyped-de
 
 
 def _forward(moves: Pairs, possible: Float[Array, "steps states people"]) -> Float[Array, "steps states people"]:
-    """The probability of each state, given the weeks up to it; of the first week, what is possible."""
+    """The probability of each state, given the weeks up to it. At first all possible states are equally likely."""
 
     def go(belief, week):  # type: ignore[no-untyped-def]
         move, allowed = week
@@ -67,7 +67,7 @@ def _forward(moves: Pairs, possible: Float[Array, "steps states people"]) -> Flo
 
 
 def _backward(moves: Pairs, possible: Float[Array, "steps states people"]) -> Float[Array, "steps states people"]:
-    """How well each state explains the weeks after it, up to a factor."""
+    """The likelihood of the later weeks, given each state, up to a factor."""
 
     def go(value, week):  # type: ignore[no-untyped-def]
         move, allowed = week

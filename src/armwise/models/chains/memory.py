@@ -1,10 +1,10 @@
-"""What a person's last weeks say about the next one, beyond her present state.
+"""The memory of a person: what her last weeks say about the next week, in addition to her present state.
 
-People drop out for good, so a chain of fixed probabilities is not enough: someone disengaged for ten weeks comes back
-less often than someone disengaged for one, though both are in the same state. The memory holds three numbers: for how
-many weeks in a row she has been in her present state, and her recent level of engagement over about three and about
-ten weeks. Two more follow the time since her first week, for everyone alike. Weeks that were not observed leave the
-memory as it is.
+Some people drop out for good, so a chain of fixed probabilities is not enough. Someone disengaged for ten weeks comes
+back less often than someone disengaged for one week, although both are in the same state. The memory holds three
+numbers: for how many weeks in a row she has been in her present state, and her recent level of engagement over about
+three and about ten weeks. Unobserved weeks do not change them. Two more numbers depend only on the time since her first
+week.
 """
 
 from typing import NamedTuple
@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-# How much of the recent level is kept from one week to the next.
+# The share of the recent level that is kept from one week to the next, for each of the two spans.
 KEPT = (0.7, 0.9)
 NUM_MEMORY, NUM_DRIFT = 1 + len(KEPT), 2
 NUM_COVARIATES = NUM_MEMORY + NUM_DRIFT
@@ -22,15 +22,15 @@ PerPerson = Float[Array, " people"]
 
 
 class Memory(NamedTuple):
-    """What is remembered of each person after some weeks. The shapes are ``[people]``, and of levels ``[2, people]``.
+    """The memory of each person after some weeks. Shapes are ``[people]``; ``[2, people]`` for levels and weights.
 
     Attributes:
-        state: last observed; −1 if never.
-        streak: for how many observed weeks in a row.
-        levels: recent engagement, 0 in the lowest state and 1 in the highest, times the weight of ``weights``.
-        weights: how much the recent weeks weigh together.
-        age: weeks since the first observed one; 0 before.
-        gap: weeks since the last observed one; 0 if it was the last week.
+        state: the last observed state; −1 if never observed.
+        streak: for how many observed weeks in a row she has been in it.
+        levels: recent engagement (0 in the lowest state, 1 in the highest), times ``weights``.
+        weights: the total weight of the recent weeks.
+        age: weeks since the first observed week; 0 before.
+        gap: weeks since the last observed week; 0 if the last week was observed.
     """
 
     state: Int[Array, " people"]
@@ -42,7 +42,7 @@ class Memory(NamedTuple):
 
 
 def no_memory(num_people: int) -> Memory:
-    """Of people who were never observed."""
+    """The memory of people who were never observed."""
     nothing = jnp.zeros(num_people)
     none_yet = jnp.zeros((len(KEPT), num_people))
     return Memory(jnp.full(num_people, -1), nothing, none_yet, none_yet, nothing, nothing)
@@ -52,10 +52,10 @@ def remember(memory: Memory, state: Int[Array, " people"], observed: Bool[Array,
     """The memory after one more week.
 
     Args:
-        memory: before it.
-        state: in that week.
-        observed: whether it was seen; if not, only time goes on.
-        num_states: how many there are.
+        memory: before the week.
+        state: in the week.
+        observed: whether the week was observed; if not, only time goes on.
+        num_states: the number of states.
     """
     seen = memory.state >= 0
     level = state / (num_states - 1)
@@ -76,16 +76,16 @@ def remember(memory: Memory, state: Int[Array, " people"], observed: Bool[Array,
 def covariates(
     memory: Memory, row: int, num_states: int, last_age: Float[Array, ""] | float
 ) -> Float[Array, "5 people"]:
-    """The numbers that the log-odds of a state's row depend on, for people in that state now.
+    """The covariates in the log-odds of the row of one state, as if each person were in that state now.
 
-    For another state than the one that a person was last seen in, they are what they would be in the first week of a
-    change to it. So the rows of one person together are her chain from here on.
+    If a person was last seen in another state, they are the values in her first week after a change to this state. So
+    the rows of one person together are her chain from now on.
 
     Args:
         memory: of the weeks up to now.
         row: the state.
-        num_states: how many there are.
-        last_age: time counts no further than this, the longest that was learned from.
+        num_states: the number of states.
+        last_age: the longest time in the training data; longer times count as this one.
     """
     moved = remember(memory, jnp.full_like(memory.state, row), jnp.ones_like(memory.state, bool), num_states)
     same = memory.state == row
@@ -93,5 +93,5 @@ def covariates(
     levels = jnp.where(same[None], memory.levels, moved.levels)
     weights = jnp.where(same[None], memory.weights, moved.weights)
     age = jnp.minimum(memory.age, last_age)
-    # A person in her first week has a streak of 1 and the level of her state.
+    # In her first week a person has a streak of 1 and the level of her state.
     return jnp.concatenate([jnp.log(streak)[None], levels / weights, age[None] / 10, jnp.log1p(age)[None]])

@@ -1,4 +1,4 @@
-"""The model as its users see it: a population, and the chain of each person from here on."""
+"""The public model of chains: a learned population, and the chain of each person from now on."""
 
 from functools import partial
 from typing import Any, NamedTuple
@@ -19,12 +19,12 @@ from armwise.models.chains.small_systems import cholesky
 from armwise.models.chains.trials import average_difference, row
 from armwise.models.chains.update import believe, next_week
 
-# Of the interval of an effect.
+# The level of the interval of an effect.
 LEVEL = 0.9
 
 
 class ChainModel(eqx.Module):
-    """What ``fit_chains`` learned: how people of a programme differ, from which each one's own chain is inferred."""
+    """The model that ``fit_chains`` learned: how people of a programme differ. It infers each person's own chain."""
 
     population: Population
 
@@ -34,7 +34,7 @@ class ChainModel(eqx.Module):
         return self.population.num_states
 
     def posterior(self, features: Features, history: Trajectories | None) -> "PersonPosterior":
-        """What is known of each person, given her features and her own weeks; without weeks, the prior.
+        """What is known about each person, given her features and her own weeks; without weeks, the prior.
 
         Args:
             features: of each person.
@@ -47,18 +47,18 @@ class ChainModel(eqx.Module):
         return PersonPosterior(self.population, means, covariances, prior, memory)
 
     def prior(self, features: Features) -> "PersonPosterior":
-        """What is known of newcomers, of whom no week was observed."""
+        """What is known about newcomers, who have no observed week."""
         return self.posterior(features, None)
 
     def predict_steps(
         self, features: Features, history: Trajectories, first_step: int
     ) -> Float[np.ndarray, "people steps states"]:
-        """The state in each step, predicted from the steps before it, for the actions that were taken.
+        """The distribution of the state in each step, predicted from the steps before it and the actions taken.
 
         Args:
             features: of each person.
             history: row i is the person of row i of the features.
-            first_step: the first one to predict; it and all later ones are.
+            first_step: the first step to predict; all later steps are predicted too.
         """
         return np.stack([self._predict(features, history, step) for step in range(first_step, history.num_steps)], 1)
 
@@ -69,13 +69,15 @@ class ChainModel(eqx.Module):
 
 
 class PersonPosterior(NamedTuple):
-    """What is known of each person: θ_i ~ N(means, covariances), and the memory of her weeks; people first.
+    """What is known about each person: θ_i ~ N(means, covariances), and the memory of her weeks.
+
+    People are the first axis of every array.
 
     Attributes:
         population: the shared parameters.
-        means: ``[people, 2 × states]``: log-odds by state when left alone, then what a call adds to each.
+        means: ``[people, 2 × states]``: log-odds by state without a call, then what a call adds to each.
         covariances: ``[people, 2 × states, 2 × states]``.
-        prior_means: what the means would be without her own weeks.
+        prior_means: the means without her own weeks, from the population and her features.
         memory: of her weeks up to now.
     """
 
@@ -86,32 +88,32 @@ class PersonPosterior(NamedTuple):
     memory: Memory
 
     def transitions(self) -> Float[np.ndarray, "people states 2 states"]:
-        """The chain of each person from here on, averaged over what is not known of her."""
+        """The chain of each person from now on, averaged over the uncertainty about her."""
         return self._in_blocks(lambda part: _mean_chains(self.population, *part))
 
     def next_states(self, actions: Int[np.ndarray, " people"]) -> Float[np.ndarray, "people states"]:
         """The distribution of each person's state one step later.
 
         Args:
-            actions: taken now, 1 for a call.
+            actions: the actions of the present step, 1 for a call.
         """
         return self._in_blocks(lambda part: _next_states(self.population, *part), np.asarray(actions, np.int32))
 
     def sample(self, seed: int, num_samples: int) -> Float[np.ndarray, "samples people states 2 states"]:
-        """Chains drawn from what is known of each person."""
+        """Draw random chains from each person's posterior."""
         draws = np.random.default_rng(seed).standard_normal((num_samples, *self.means.shape)).astype(self.means.dtype)
         return np.stack([self._in_blocks(lambda part: drawn_chains(self.population, *part), each) for each in draws])
 
     def effects(self) -> tuple[Float[np.ndarray, "people states"], ...]:
-        """What a call adds to the probability of a state above the lowest: mean, and a 90 % interval, by state."""
+        """What a call adds to the probability of a state above the lowest, by state: mean, and a 90 % interval."""
         return self._in_blocks(lambda part: _effects(self.population, *part))
 
     @property
     def own_share(self) -> Float[np.ndarray, " people"]:
-        """How much of what is known of a person comes from her own weeks, from 0 to 1.
+        """How much of what is known about a person comes from her own weeks, from 0 to 1.
 
-        It is the share of the prior's variance that her weeks took away, of the log-odds in her present state when
-        left alone; on average over the states for someone never observed.
+        It is the share of the prior's variance that her weeks remove, for the log-odds in her present state without a
+        call. For someone never observed, it is the average over the states.
         """
         states = self.population.num_states
         left = np.diagonal(self.covariances, axis1=1, axis2=2)[:, :states]
@@ -126,22 +128,22 @@ class PersonPosterior(NamedTuple):
         actions: Int[np.ndarray, " people"],
         observed: Bool[np.ndarray, " people"],
     ) -> "PersonPosterior":
-        """What is known one step later, without going through the earlier weeks again.
+        """The posterior one step later, without going through the earlier weeks again.
 
-        What was known takes the place of the prior, and the move to the new state is the only evidence. This differs
+        The present posterior becomes the prior, and the move to the new state is the only evidence. The result differs
         little from the posterior of all weeks, which fits one Gaussian to all of them at once.
 
         Args:
-            states: in the new step; anything where not observed.
-            actions: that were taken in the step before it.
-            observed: whether the new step was.
+            states: in the new step; any value if not observed.
+            actions: taken in the step before it.
+            observed: whether the new step was observed.
         """
         new = (np.asarray(states, np.int32), np.asarray(actions, np.int32), np.asarray(observed, bool))
         means, covariances, memory = self._in_blocks(lambda part: _after_week(self.population, *part), *new)
         return self._replace(means=means, covariances=covariances, memory=memory)
 
     def _in_blocks(self, function: Any, *columns: np.ndarray) -> Any:
-        """A function of blocks of one shape, people last in what it gets and first in what it gives."""
+        """Apply a function to blocks of one shape. Its arguments have people last, its results have people first."""
         content, number = (self.means, self.covariances, self.memory, *columns), len(self.means)
         starts = range(0, max(1, number), block_size())
         parts = [function(jax.tree.map(partial(_block, start), content)) for start in starts]
@@ -149,7 +151,7 @@ class PersonPosterior(NamedTuple):
 
 
 def _block(start: int, column: np.ndarray) -> Array:
-    """The rows of one block, filled up with its last one, people last."""
+    """The rows of one block, filled up with copies of its last row, with people as the last axis."""
     rows = column[start : start + block_size()]
     mode: Any = "edge" if len(rows) else "constant"
     wide = np.pad(rows, [(0, block_size() - len(rows))] + [(0, 0)] * (rows.ndim - 1), mode=mode)
@@ -165,7 +167,7 @@ def _mean_chains(population: Population, means: Any, covariances: Any, memory: M
 
 @eqx.filter_jit
 def drawn_chains(population: Population, means: Any, covariances: Any, memory: Memory, draws: Any) -> Array:
-    """Chains of some people, people last in what is given: their means moved by standard normal ``draws``."""
+    """Random chains of some people, from standard normal ``draws``. The arguments have people as the last axis."""
     drawn = means + jnp.sum(cholesky(covariances) * draws[None], axis=1)
     states, shared = population.num_states, shared_odds(population, memory)
     odds = [drawn[:states] + shared, drawn[:states] + drawn[states:] + shared]

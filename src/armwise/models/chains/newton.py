@@ -1,8 +1,8 @@
-"""What people add to the likelihood of the shared coefficients, with their θ_i integrated out.
+"""Gradient and curvature of the likelihood of the shared coefficients, with each θ_i integrated out.
 
 For quadratic evidence, θ_i has the posterior N(m_i, V_i). With μ_i = W x_i, the slope of the likelihood in μ_i is
-Σ⁻¹(m_i − μ_i) and its curvature Σ⁻¹ − Σ⁻¹ V_i Σ⁻¹; the shared coefficients w and c follow in the same way. A step that
-held θ_i fixed instead would take hundreds of turns where a person has few calls.
+Σ⁻¹(m_i − μ_i) and its curvature Σ⁻¹ − Σ⁻¹ V_i Σ⁻¹. The shared coefficients w and c follow in the same way. If θ_i were
+held fixed instead, the fit would take hundreds of turns when people have few calls.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ from armwise.models.chains.weeks import Evidence
 
 
 class People(NamedTuple):
-    """One block of people in a fit, with what is known of them by now."""
+    """One block of people in a fit, with their present posterior."""
 
     design: Float[Array, "people columns"]
     block: Block
@@ -42,12 +42,12 @@ class Sums(NamedTuple):
 
 @eqx.filter_jit
 def newton_sums(population: Population, people: People, found: Evidence) -> Sums:
-    """What some people add to the gradient and the curvature of the likelihood, θ_i integrated out."""
+    """The contribution of some people to gradient and curvature of the likelihood, with θ_i integrated out."""
     prior = population.weights @ people.design.T
     means, covariances = combine(population, prior, *person_evidence(population, found))
     precision, size, states = jnp.linalg.inv(population.covariance), len(prior), population.num_states
     away = (means - prior) * people.real[None]
-    # C_i: how the evidence ties θ_i to the shared coefficients, zero between different states.
+    # C_i: the curvature of the evidence between θ_i and the shared coefficients. It is zero between different states.
     tie = jnp.zeros((size, states, found.linear.shape[1] - 2, prior.shape[1]))
     for state in range(states):
         tie = tie.at[state, state].set(found.curvature[state, 0, 2:])
@@ -73,7 +73,7 @@ def newton_sums(population: Population, people: People, found: Evidence) -> Sums
 
 
 def add_up(parts: Iterable[Any]) -> Any:
-    """Sums over blocks, in double precision."""
+    """The sum over blocks, in double precision."""
     total: Any = None
     for part in parts:
         exact = jax.tree.map(lambda leaf: np.asarray(leaf, dtype=float), part)

@@ -1,13 +1,13 @@
-"""What is shared by all people of a programme: the population that each person is one of.
+"""The parameters that all people of a programme share: the population.
 
-Person i has, for each state s, a log-odds u_is of climbing to higher states when left alone, and v_is, which a call
+Person i has, for each state s, a log-odds u_is of climbing to higher states without a call, and v_is, which a call
 adds to it. Together they are θ_i = (u_i, v_i), 2 × states numbers, and
 
     θ_i ~ N(W x_i, Σ),       η_it = u_is + a_it v_is + w_s · m_it,
 
-where s is her state in week t, a_it = 1 if she was called, x_i holds a 1, her first observed state and her features,
-and m_it her memory and the time since her first week (``memory.py``). ``trials.py`` turns η_it into the distribution of
-the next state.
+where s is her state in week t, and a_it = 1 if she was called. x_i holds a 1, her first observed state and her
+features. m_it holds her memory and the time since her first week (``memory.py``). ``trials.py`` turns η_it into the
+distribution of the next state.
 """
 
 from typing import NamedTuple
@@ -23,20 +23,20 @@ from armwise.models.chains.memory import NUM_COVARIATES, Memory, covariates
 
 
 class Population(eqx.Module):
-    """The parameters that ``fit_chains`` learns. They hold nobody's data.
+    """The parameters that ``fit_chains`` learns. They contain no data about single people.
 
     Attributes:
         weights: W, ``[2 × states, columns]``; the columns are those of ``design``.
         covariance: Σ, ``[2 × states, 2 × states]``.
-        slopes: w, by state, of the standardised covariates.
-        cuts: c, by state, of each trial; the first is 0.
+        slopes: w, by state, for the standardised covariates.
+        cuts: c, by state and trial; the first is 0.
         means: of the covariates in each state.
-        scales: their standard deviations.
-        first_shares: of states in which people were first observed.
-        numeric_means: of numeric features.
-        numeric_scales: their standard deviations.
-        last_age: the most weeks since a first week that were learned from; time counts no further.
-        levels: how many each category of the features has.
+        scales: standard deviations of the covariates in each state.
+        first_shares: the share of people first observed in each state.
+        numeric_means: of the numeric features.
+        numeric_scales: standard deviations of the numeric features.
+        last_age: the longest time since a first week in the training data, in weeks. Longer times count as this one.
+        levels: the number of levels of each category of the features.
     """
 
     weights: Float[Array, "parameters columns"]
@@ -66,7 +66,7 @@ class Population(eqx.Module):
 
 
 class Block(NamedTuple):
-    """Some people's weeks, time first: ``[steps, people]``. Rows that fill up a block were never observed."""
+    """The weeks of some people, ``[steps, people]``. People who only fill up a block are never observed."""
 
     states: Int[Array, "steps people"]
     actions: Int[Array, "steps people"]
@@ -74,7 +74,7 @@ class Block(NamedTuple):
 
 
 def first_states(block: Block) -> Int[Array, " people"]:
-    """The states in which people were first observed; −1 if never."""
+    """The state in which each person was first observed; −1 if never."""
     first = jnp.take_along_axis(block.states, jnp.argmax(block.observed, axis=0)[None], axis=0)[0]
     return jnp.where(block.observed.any(axis=0), first, -1)
 
@@ -82,8 +82,8 @@ def first_states(block: Block) -> Int[Array, " people"]:
 def design(population: Population, features: Features, first: Int[Array, " people"]) -> Float[Array, "people columns"]:
     """x_i: a 1, the first observed state, and the features.
 
-    A person's first state is a fact about her: people who stay engaged are more often first seen engaged (Wooldridge
-    2005). It counts from the average, so that someone never observed is an average person in this.
+    A person's first state tells something about her: people who stay engaged are more often first seen engaged
+    (Wooldridge 2005). It enters as the difference from the average, so that someone never observed counts as average.
     """
     num_states = population.num_states
     seen = (first >= 0)[:, None]
@@ -101,7 +101,7 @@ def standardised(population: Population, memory: Memory) -> Float[Array, "states
 
 
 def shared_odds(population: Population, memory: Memory) -> Float[Array, "states people"]:
-    """w_s · m_it: what memory and time add to each row."""
+    """w_s · m_it: what memory and time add to the log-odds of each row."""
     return jnp.sum(population.slopes[:, :, None] * standardised(population, memory), axis=1)
 
 
@@ -111,5 +111,5 @@ def num_columns(levels: tuple[int, ...], num_numeric: int, num_states: int) -> i
 
 
 def num_fixed(num_states: int) -> int:
-    """How many shared coefficients the row of one state has: of the covariates, and of each trial after the first."""
+    """How many shared coefficients the row of one state has: one per covariate and per trial after the first."""
     return NUM_COVARIATES + num_states - 2

@@ -1,4 +1,4 @@
-"""What is known of each person: the Gaussian closest to her posterior, given her own weeks."""
+"""The posterior of each person, given her own weeks, approximated by the closest Gaussian."""
 
 import math
 from collections.abc import Iterator
@@ -19,22 +19,22 @@ from armwise.models.chains.rows import Covariances, Means
 from armwise.models.chains.small_systems import apply, inverse
 from armwise.models.chains.weeks import Evidence, evidence, have_gaps
 
-# Steps come in multiples of this, so that a week more seldom compiles anew.
+# The number of steps is rounded up to a multiple of this, so that one more week rarely needs a new compilation.
 STEPS = 8
-# Newton's steps towards a posterior; the last ones change nothing that is seen.
+# Newton steps to reach a posterior. The last ones make no visible change.
 NUM_NEWTON = 8
 
 
 def block_size() -> int:
-    """People in one block. Every block has this shape, so that neither neighbours nor batches change a digit.
+    """The number of people in a block. All blocks have this size, so a person's result depends on no other person.
 
-    On a CPU 1,024 people stay in its cache and fill up few rows for a small programme; an accelerator wants more.
+    On a CPU, 1,024 people fit in the cache, and a small programme wastes few rows. An accelerator needs more people.
     """
     return 1024 if on_cpu() else 8192
 
 
 def person_evidence(population: Population, found: Evidence) -> tuple[Covariances, Means]:
-    """The evidence about θ_i alone: its curvature Λ_i, and h_i with the shared part of the log-odds taken out."""
+    """The evidence about θ_i alone: its curvature Λ_i, and h_i without the shared part of the log-odds."""
     num_states = population.num_states
     shared = jnp.concatenate([population.slopes, -population.cuts[:, 1:]], axis=1)
     linear = found.linear[:, :2] - jnp.sum(found.curvature[:, :2, 2:] * shared[:, None, :, None], axis=2)
@@ -49,14 +49,14 @@ def person_evidence(population: Population, found: Evidence) -> tuple[Covariance
 def combine(
     population: Population, prior_means: Means, curvature: Covariances, linear: Means
 ) -> tuple[Means, Covariances]:
-    """Mean and covariance of θ_i from the population's and from her own weeks'."""
+    """Mean and covariance of θ_i, from the population and from the evidence of her own weeks."""
     precision = jnp.linalg.inv(population.covariance)
     covariances = inverse(curvature + precision[:, :, None])
     return apply(covariances, linear + precision @ prior_means), covariances
 
 
 def posterior_block(population: Population, people: "PeopleBlock") -> tuple[Means, Covariances, Means, Memory]:
-    """Means and covariances of some people's θ_i, the means of their priors, and their memory."""
+    """The posterior of some people: means and covariances of θ_i, the means of their priors, and their memory."""
     return _posterior(population, people.features, people.weeks, people.gaps)
 
 
@@ -88,10 +88,10 @@ class PeopleBlock(NamedTuple):
     """Some people, filled up to a block.
 
     Attributes:
-        rows: of these people in the tables they come from.
-        features: of each.
-        weeks: of each, time first.
-        gaps: whether all of them have unobserved weeks between observed ones; otherwise nobody has.
+        rows: their rows in the tables that they come from.
+        features: of each person.
+        weeks: of each person, with time as the first axis.
+        gaps: true if all of them have unobserved weeks between observed ones, false if nobody has.
     """
 
     rows: Int[np.ndarray, " rows"]
@@ -101,10 +101,10 @@ class PeopleBlock(NamedTuple):
 
 
 def blocks(features: Features, history: Trajectories | None) -> Iterator[PeopleBlock]:
-    """People in blocks of one shape.
+    """All people, in blocks of one shape.
 
-    People with gaps and people without are in different blocks, because they take different programs. So which one a
-    person takes depends on her own weeks alone.
+    People with gaps and people without gaps are in different blocks, because they need different programs. So the
+    program for a person depends on her own weeks alone.
     """
     num_people = len(features.codes)
     if history is not None and history.num_arms != num_people:
@@ -116,7 +116,7 @@ def blocks(features: Features, history: Trajectories | None) -> Iterator[PeopleB
     gapped, size = have_gaps(weeks[2]), block_size()
     for gaps in (False, True):
         people = np.flatnonzero(gapped == gaps)
-        # The first block of an empty table tells the shapes of its results.
+        # An empty table also gets one block: it gives the results their shapes.
         for start in range(0, len(people) or (not gaps and not num_people), size):
             rows = people[start : start + size]
             own = [jnp.asarray(_filled(part[rows])) for part in (codes, numeric)]
@@ -126,7 +126,7 @@ def blocks(features: Features, history: Trajectories | None) -> Iterator[PeopleB
 
 
 def _weeks(history: Trajectories | None, num_people: int) -> list[np.ndarray]:
-    """States, actions and observed, ``[people, steps]``, filled up in front to a round number of steps."""
+    """States, actions and observed, ``[people, steps]``, padded at the start to a multiple of ``STEPS``."""
     if history is None:
         return [np.zeros((num_people, STEPS), kind) for kind in (np.int32, np.int32, bool)]
     steps = STEPS * math.ceil(max(2, history.num_steps) / STEPS)
@@ -139,10 +139,10 @@ def _filled(rows: np.ndarray) -> np.ndarray:
 
 
 def together(parts: list[tuple[np.ndarray, Any]]) -> Any:
-    """The results of blocks as arrays with people first, in the order of their tables.
+    """Join the results of blocks into arrays with people as the first axis, in the order of their tables.
 
     Args:
-        parts: of each block, the rows of its people, and arrays with people last.
+        parts: for each block, the rows of its people, and arrays with people as the last axis.
     """
     rows, results = zip(*parts, strict=True)
     order = np.argsort(np.concatenate(rows))

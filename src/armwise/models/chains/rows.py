@@ -1,4 +1,4 @@
-"""The rows of a person's chain, averaged over what is not known of her."""
+"""The rows of a person's chain, averaged over the uncertainty about her."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -29,7 +29,7 @@ def predicted_rows(
     means: Means,
     covariances: Covariances,
 ) -> Float[Array, "states states people"]:
-    """The distribution of the next state from each state, averaged over what is not known of each person."""
+    """The distribution of the next state from each state, averaged over the uncertainty about each person."""
     mean, variance = row_moments(means, covariances, action, population.num_states)
     mean = mean + jnp.sum(population.slopes[:, :, None] * rows, axis=1)
     variance = jnp.maximum(variance, 0.0)

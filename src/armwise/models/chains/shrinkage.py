@@ -1,9 +1,9 @@
-"""The shared coefficients and their priors, whose variances are learned.
+"""The priors of the shared coefficients, with variances that are learned.
 
-The weights of each column of features have a prior N(0, τ²). For the log-odds when left alone, there is one τ for each
+The weights of each column of features have a prior N(0, τ²). For the log-odds without a call, there is one τ for each
 column and state. For the effects of calls, there is one τ for each column, shared by all states, because few people are
-called. The prior density of τ² favours small ones, so that columns that do not help end with τ close to 0 and cost
-nothing. Given the coefficients' squares and how many of them the data determine, τ² has a closed form (MacKay 1992).
+called. The prior density of τ² favours small values, so that columns that do not help end with τ close to 0 and do no
+harm. τ² has a closed form, given the squared coefficients and how many of them the data determine (MacKay 1992).
 """
 
 import numpy as np
@@ -13,17 +13,17 @@ from armwise.models.chains.memory import NUM_COVARIATES, NUM_MEMORY
 from armwise.models.chains.newton import Sums
 from armwise.models.chains.population import Population, num_fixed
 
-# Prior standard deviations: of log-odds, of the average effect of a call, of the cuts between states.
+# Prior standard deviations of log-odds, of the average effect of a call, and of the cuts between states.
 INTERCEPT_SCALE, EFFECT_SCALE, CUT_SCALE = 3.0, 1.0, 3.0
 # The prior density of a column's variance τ² is proportional to τ^(−2 × SPARSITY). Chosen on simulated programmes with
-# 44 columns that explain little: 2 costs nothing beside a model without features, 0.5 followed noise.
+# 44 columns that explain little: 2 was as good as a model without features, 0.5 followed noise.
 SPARSITY = 2.0
-# Variances start large. From 0.03, a column that matters much in a small programme never got away from 0.
+# Variances start large. With a start of 0.03, an important column in a small programme stayed near 0.
 FIRST_VARIANCE, SMALLEST_VARIANCE, LARGEST_VARIANCE = 1.0, 1e-8, 100.0
 
 
 class Shrinkage:
-    """The priors of the shared coefficients: some fixed, those of columns and of memory learned."""
+    """The priors of the shared coefficients: learned for feature columns and memory, fixed for the others."""
 
     def __init__(self, features: Features, num_states: int):
         groups, fixed = _groups(features, num_states)
@@ -31,7 +31,7 @@ class Shrinkage:
         self.variances = np.where(groups < 0, fixed, FIRST_VARIANCE)
 
     def step(self, population: Population, sums: Sums) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """The shared coefficients after a Newton step, and new variances of their priors."""
+        """Return weights, slopes and cuts after a Newton step, and learn new variances of their priors."""
         weights = np.asarray(population.weights, dtype=float)
         slopes, cuts = np.asarray(population.slopes, dtype=float), np.asarray(population.cuts, dtype=float)
         shared = np.concatenate([slopes, -cuts[:, 1:]], axis=1)
@@ -45,7 +45,10 @@ class Shrinkage:
         return weights, shared[:, : slopes.shape[1]], fixed
 
     def _learn(self, values: np.ndarray, variances: np.ndarray) -> None:
-        """The variance of each group: its squared coefficients, over as many as the data determine and a few more."""
+        """Learn the variance of each group: its squared coefficients divided by a count.
+
+        The count is how many coefficients the data determine, plus 2 × ``SPARSITY``.
+        """
         mine = self.groups >= 0
         groups = self.groups[mine]
         squares = np.bincount(groups, values[mine] ** 2, minlength=self.num_groups)
@@ -63,13 +66,13 @@ def _bend(sums: Sums) -> np.ndarray:
 
 
 def _groups(features: Features, num_states: int) -> tuple[np.ndarray, np.ndarray]:
-    """For each shared coefficient its group, −1 where the prior is fixed; and the variances of the fixed priors."""
+    """The group of each shared coefficient (−1 if its prior is fixed), and the variances of the fixed priors."""
     columns = [-1, *[0] * num_states, *range(1, 1 + features.numeric.shape[-1])]
     for level in features.levels:
         columns += [max(columns) + 1] * level
     each = np.array(columns)
     number = int(each.max()) + 1
-    # The effects of calls in all states share a group: a column whose effect is seen in one state counts in the others.
+    # In each column the effects of calls in all states share a group: evidence in one state counts in the others.
     weights = np.stack([np.where(each < 0, -1, each + min(row, num_states) * number) for row in range(2 * num_states)])
     after = (num_states + 1) * number
     memory = [

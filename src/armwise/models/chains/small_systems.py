@@ -1,4 +1,4 @@
-"""Inverses of many small symmetric matrices at once, people innermost."""
+"""Inverses of many small symmetric matrices at once, with people as the last axis."""
 
 import jax.numpy as jnp
 from jaxtyping import Array, Float
@@ -10,10 +10,10 @@ Vectors = Float[Array, "size people"]
 
 
 def cholesky(matrices: Matrices) -> Matrices:
-    """The lower triangular L of ``matrix = L Lᵀ``, of positive definite matrices.
+    """The lower triangular L with ``matrix = L Lᵀ``, for positive definite matrices.
 
-    Written out over the entries, each operation is one vector operation over all people (see ``rmab.elimination``);
-    matrices of more rows than pay off there go to LAPACK.
+    The code is written out entry by entry, so that each operation is one vector operation over all people (see
+    ``rmab.elimination``). For larger matrices this does not pay off, and they go to ``jnp.linalg.cholesky``.
     """
     size = len(matrices)
     if size > LARGEST_WRITTEN_OUT:

@@ -1,4 +1,4 @@
-"""Where a fit starts: one chain for all people, calls without effect, and covariates in comparable units."""
+"""The starting point of a fit: one chain for all people, calls without effect, and covariates in comparable units."""
 
 import equinox as eqx
 import jax
@@ -14,7 +14,7 @@ from armwise.models.chains.spread import prior_covariance
 
 
 def first_population(features: Features, history: Trajectories) -> Population:
-    """Where a fit starts: one chain for all, calls without effect."""
+    """The population from which a fit starts: one chain for all people, and calls have no effect."""
     num_states = history.num_states
     means, scales, last_age = _covariate_scales(history)
     numeric = np.asarray(features.numeric, dtype=float)
@@ -39,7 +39,7 @@ def first_population(features: Features, history: Trajectories) -> Population:
 
 
 def _pooled_odds(history: Trajectories) -> tuple[np.ndarray, np.ndarray]:
-    """The log-odds of the first trial in each state, of all people, and the cuts of the later trials."""
+    """The log-odds of the first trial in each state, pooled over all people, and the cuts of the trials."""
     states, observed = np.asarray(history.states), np.asarray(history.observed)
     both, size = observed[:, :-1] & observed[:, 1:], history.num_states
     moves = np.zeros((size, size))

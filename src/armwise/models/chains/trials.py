@@ -1,8 +1,8 @@
-"""A move to the next state as a few yes-or-no trials, and their average over what is not known of a person.
+"""A move to the next state as a few yes-or-no trials, and their averages over the uncertainty about a person.
 
-From any state, the next one is reached by climbing: from the lowest state upwards, each further state is reached with
-probability σ(η − c_k). So the next state is at least k with probability ∏_{j≤k} σ(η − c_j), where η is the log-odds of
-the row and c_1 = 0 (the sequential logit of Tutz 1991). With two states this is the logistic model.
+The next state is found by climbing from the lowest state: each further state is reached with probability σ(η − c_k).
+So the next state is at least k with probability ∏_{j≤k} σ(η − c_j), where η is the log-odds of the row and c_1 = 0 (the
+sequential logit of Tutz 1991). With two states this is the logistic model.
 """
 
 import jax
@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-# Nodes and weights of Gauss and Hermite for averages over N(0, 1).
+# Gauss–Hermite nodes and weights for averages over N(0, 1).
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
 NODES, WEIGHTS = _NODES, _WEIGHTS / _WEIGHTS.sum()
 
@@ -65,11 +65,11 @@ def average_row(
 
 
 def row(log_odds: Float[Array, "..."], cuts: Float[Array, " trials"]) -> Float[Array, "states ..."]:
-    """The distribution of the next state, given the log-odds of the row, its states in front.
+    """The distribution of the next state, given the log-odds of the row. States are the first axis.
 
     Args:
         log_odds: η.
-        cuts: c_1 = 0, c_2, …, one for each state but the lowest.
+        cuts: c_1 = 0, c_2, …, one for each state except the lowest.
 
     Example:
         >>> row(jnp.zeros(()), jnp.zeros(2)).tolist()

@@ -1,4 +1,4 @@
-"""One more week: what was known takes the place of the prior, and the move to the new state is the only evidence."""
+"""Update a posterior by one week: it becomes the prior, and the move to the new state is the only evidence."""
 
 from typing import Any
 
@@ -20,12 +20,12 @@ PerState = Float[Array, "states people"]
 def believe(
     moves: Float[Array, "states states people"], memory: Memory, first: Float[Array, " states"]
 ) -> Float[Array, "states people"]:
-    """How likely each state is now: the last one seen, moved on for each week not seen since.
+    """The probability of each state now: the last observed state, moved forward for each unobserved week since.
 
     Args:
-        moves: from each state to each, when left alone.
+        moves: the transition probabilities without a call.
         memory: of the weeks so far.
-        first: the shares of states in which people are first seen, for those who never were.
+        first: the share of people first observed in each state, used for people never observed.
     """
     seen = memory.state >= 0
     start = jnp.where(seen[None], jax.nn.one_hot(memory.state, len(first), axis=0), first[:, None])
@@ -47,16 +47,16 @@ def next_week(
     action: Int[Array, " people"],
     observed: Bool[Array, " people"],
 ) -> tuple[Means, Covariances, Memory]:
-    """Means, covariances and memory after one more week, people last.
+    """Means, covariances and memory after one more week, with people as the last axis.
 
     Args:
         population: the shared parameters.
-        means: of θ_i before.
-        covariances: of θ_i before.
-        memory: before.
+        means: of θ_i before the week.
+        covariances: of θ_i before the week.
+        memory: before the week.
         state: in the new week.
         action: taken in the week before it.
-        observed: whether the new week was.
+        observed: whether the new week was observed.
     """
     rows, states = standardised(population, memory), population.num_states
     reached = jax.nn.one_hot(state, states, axis=0) * (observed & (memory.state >= 0))[None]
@@ -75,7 +75,7 @@ def next_week(
 
 
 def _pairs(population, rows, memory, called, reached, means, covariances):  # type: ignore[no-untyped-def]
-    """How likely each pair of a state and the next one is; nothing where the new week was not observed."""
+    """The probability of each pair of a state and the next one; 0 if the new week was not observed."""
     alone = predicted_rows(population, rows, jnp.zeros_like(called), means, covariances)
     moves = predicted_rows(population, rows, called, means, covariances)
     pairs = believe(alone, memory, population.first_shares)[:, None] * moves * reached[None]
@@ -86,7 +86,7 @@ def _pairs(population, rows, memory, called, reached, means, covariances):  # ty
 def _first_seen(
     population: Population, memory: Memory, state: Int[Array, " people"], observed: Bool[Array, " people"]
 ) -> Means:
-    """What the first observed state adds to the prior's mean, of those seen for the first time."""
+    """What the first observed state adds to the mean, for people observed for the first time; 0 for others."""
     start = jax.nn.one_hot(state, population.num_states) - population.first_shares[None]
     newly = observed & (memory.state < 0)
     return population.weights[:, 1 : 1 + population.num_states] @ jnp.where(newly[:, None], start, 0.0).T

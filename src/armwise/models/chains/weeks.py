@@ -1,8 +1,8 @@
-"""One pass over everyone's weeks: what they say about each person's log-odds, as a quadratic function.
+"""One pass over everyone's weeks: the evidence about each person's log-odds, as a quadratic function.
 
-Averaged over what is not yet known of a person, θ_i ~ N(mean, covariance), the log-likelihood of a trial with the
-log-odds η = zᵀβ is replaced by its second-order expansion. The sums over her weeks of the curvature κ z zᵀ and of
-z (y − p + κ η) are all that the rest of the fit needs, with β = (u_is, v_is, w_s, −c_s) for each state s.
+The log-likelihood of a trial with the log-odds η = zᵀβ is averaged over the uncertainty about the person,
+θ_i ~ N(mean, covariance), and replaced by its second-order expansion. The rest of the fit needs only the sums over her
+weeks of the curvature κ z zᵀ and of z (y − p + κ η), with β = (u_is, v_is, w_s, −c_s) for each state s.
 """
 
 from typing import NamedTuple
@@ -20,7 +20,7 @@ from armwise.models.chains.trials import average_trial
 
 
 class Evidence(NamedTuple):
-    """What a person's weeks say of β in each state: ``−½ βᵀ curvature β + βᵀ linear``.
+    """What a person's weeks say about β in each state: ``−½ βᵀ curvature β + βᵀ linear``.
 
     Attributes:
         curvature: ``[states, 2 + fixed, 2 + fixed, people]``.
@@ -32,15 +32,15 @@ class Evidence(NamedTuple):
 
 
 def evidence(population: Population, block: Block, means: Means, covariances: Covariances, gaps: bool) -> Evidence:
-    """The sums over all weeks of some people.
+    """The evidence of some people: the sums over all their weeks.
 
     Args:
         population: the shared parameters.
         block: their weeks.
         means: of θ_i now.
         covariances: of θ_i now.
-        gaps: whether some week between two observed ones was not observed. Then the states that she may have been in
-            are weighed by how likely they are, given all her weeks.
+        gaps: whether these people have unobserved weeks between observed ones. If so, the states that a person may
+            have been in count by their probability, given all her weeks.
     """
     num_states, num_people = population.num_states, block.states.shape[1]
     start = no_evidence(population, num_people)
@@ -59,13 +59,13 @@ def evidence(population: Population, block: Block, means: Means, covariances: Co
 
 
 def no_evidence(population: Population, num_people: int) -> Evidence:
-    """Of people without weeks."""
+    """The evidence of people without weeks: all sums are 0."""
     states, size = population.num_states, 2 + num_fixed(population.num_states)
     return Evidence(jnp.zeros((states, size, size, num_people)), jnp.zeros((states, size, num_people)))
 
 
 def _observed_pairs(block: Block, num_states: int) -> Float[Array, "transitions states states people"]:
-    """1 for the state and the next state of each transition that was observed."""
+    """1 for the pair of states of each observed transition, 0 for all other pairs."""
     hot = jax.nn.one_hot(block.states, num_states, axis=1) * block.observed[:, None]
     return hot[:-1, :, None] * hot[1:, None]
 
@@ -79,14 +79,14 @@ def add_week(
     means: Means,
     covariances: Covariances,
 ) -> Evidence:
-    """The sums with one more week.
+    """Add one week to the sums.
 
     Args:
         population: the shared parameters.
         total: the sums so far.
         rows: the covariates of each state's row, standardised.
         action: 1 for a call.
-        pairs: how likely each pair of a state and the next one is.
+        pairs: the probability of each pair of a state and the next one.
         means: of θ_i now.
         covariances: of θ_i now.
     """
@@ -111,6 +111,6 @@ def add_week(
 
 
 def have_gaps(observed: Bool[np.ndarray, "people steps"]) -> Bool[np.ndarray, " people"]:
-    """Who has an unobserved week between two observed ones."""
+    """Whether each person has an unobserved week between two observed ones."""
     first, from_end = observed.argmax(axis=1), observed[:, ::-1].argmax(axis=1)
     return observed.any(axis=1) & (observed.sum(axis=1) < observed.shape[1] - from_end - first)
