@@ -20,7 +20,7 @@ demo: $(VENV)/core ## a simulated programme, from raw files to a call list and a
 	$(RUN) -m armwise demo
 
 docs: $(VENV)/docs ## the documentation site in site/, every link checked
-	$(RUN) -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict --quiet
 
 test: $(VENV)/dev ## every package and every claim once, by its fastest honest oracle; a few minutes
 	$(PYTEST) -m "not exhaustive"

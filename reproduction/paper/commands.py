@@ -31,7 +31,7 @@ def add_commands(commands: Any) -> None:
     for name, what in ARTEFACTS.items():
         _add_artefact(commands.add_parser(name, help=what), name)
     for name, page in PAGES.items():
-        _add_page(commands.add_parser(name, help=f"write the results into {page}"), page)
+        _add_page(commands.add_parser(name, help=f"rewrite the tables of {page} from the results"), page)
     _add_join(commands.add_parser("join", help="join the parts that runs left into one file per study"))
     _add_columns(commands.add_parser("columns", help="how long Table 1's Fast DEC-DFL columns take on this machine"))
 
@@ -59,6 +59,8 @@ def _reproduce(given: argparse.Namespace) -> None:
             "There are no results in this folder. Change to a clone of armwise, which has them; or run it "
             "yourself: with --quick (minutes), --rerun (hours, the paper's protocol), or --out FOLDER."
         )
+    if given.data is not None and not given.data.is_dir():
+        raise InvalidInputError(f"There is no folder {given.data}. Name the folder that holds oulad/ and ctn0094/.")
     folder = given.out or (RESULTS / "quick" if given.quick else RESULTS if shown else RESULTS / "rerun")
     setup = make_setup(folder, given.data, quick=given.quick, only_shows=shown, say=_say)
     missing = sorted({"oulad", "ctn0094"} - set(setup.domains))
@@ -76,24 +78,37 @@ def _say(message: str) -> None:
 
 def _add_page(parser: argparse.ArgumentParser, page: Path) -> None:
     parser.set_defaults(command=_write_page)
-    parser.add_argument("--results", type=Path, default=RESULTS)
-    parser.add_argument("--page", type=Path, default=page)
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of results; by default results")
+    parser.add_argument("--page", type=Path, default=page, help=f"page to rewrite; by default {page}")
 
 
 def _write_page(given: argparse.Namespace) -> None:
     from reproduction.paper.page import write_report
 
+    _check_results(given.results)
+    if not given.page.is_file():
+        raise InvalidInputError(f"There is no page {given.page}. Name a page to rewrite with --page.")
     write_report(given.page, given.results)
+    _say(f"Wrote {given.page}")
+
+
+def _check_results(results: Path) -> None:
+    from reproduction.paper.reproduce import has_results
+
+    if not has_results(results):
+        raise InvalidInputError(f"{results} holds no results. Name the folder that does with --results.")
 
 
 def _add_join(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(command=_join)
-    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--results", type=Path, default=RESULTS, help="folder of results; by default results")
 
 
 def _join(given: argparse.Namespace) -> None:
     from reproduction.summaries import join_all
 
+    if not given.results.is_dir():
+        raise InvalidInputError(f"There is no folder {given.results}. Name the folder of results with --results.")
     for path in join_all(given.results):
         print(path)
 

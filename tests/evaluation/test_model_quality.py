@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import armwise as aw
-from armwise.evaluation.model_quality import with_problem
+from armwise.evaluation.model_quality import check_model, with_problem
 
 STEPS, TRAJECTORIES = 15, 1000
 
@@ -105,6 +105,8 @@ def test_what_is_missing_or_too_much_is_named(domain, model):
         with_problem(domain.cohorts, 0.9)  # not evaluate, whose types test-all checks first
     with pytest.raises(aw.InvalidInputError, match="A Domain brings its own problem"):
         aw.evaluate(model, domain, domain.problem)
+    with pytest.raises(aw.InvalidInputError, match=r"such as trained\.model of train, not tuple"):
+        check_model((model, 3))
     splits = aw.Splits(domain.cohorts[:1], domain.cohorts[1:2], domain.cohorts[2:])
     with pytest.raises(aw.InvalidInputError, match=r"evaluate\(model, splits\.test, problem\)"):
         aw.evaluate(model, splits, domain.problem)

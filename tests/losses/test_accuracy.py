@@ -50,7 +50,7 @@ def test_what_was_never_observed_does_not_matter():
     ("counts", "message"),
     [
         (None, "needs the observed transition counts"),
-        (np.zeros((2, 2, 2, 2)), r"counts has the shape \[2, 2, 2, 2\], but true_transitions has \[3, 2, 2, 2\]"),
+        (np.zeros((2, 2, 2, 2)), r"counts has the shape \[2, 2, 2, 2\], but transitions has \[3, 2, 2, 2\]"),
         (np.full((3, 2, 2, 2), -1.0), r"counts must not be negative or missing, but counts\[0, 0, 0, 0\] is -1"),
         (np.full((3, 2, 2, 2), np.nan), r"counts must not be negative or missing, but counts\[0, 0, 0, 0\] is nan"),
     ],

@@ -84,6 +84,7 @@ def test_many_runs_take_a_function_of_the_learning_rate(domain):
     ("optimizer", "changes", "message"),
     [
         (lambda rate: rate, {}, "optimizer must be an optax transformation"),
+        (lambda rate, other: rate, {}, "optimizer must be an optax transformation"),
         (optax.sgd(0.1), {"learning_rate": 0.5}, r"config\.learning_rate = 0\.5 is for the default optimizer"),
         (optax.sgd, {"weight_decay": 0.5}, r"config\.weight_decay = 0\.5 is for the default optimizer"),
         (optax.sgd(1e38), {"precision": "float32"}, r"diverged at the optimizer's learning rate\. Lower it"),

@@ -13,6 +13,7 @@ import armwise as aw
 from armwise.data import Cohorts, Features, Splits, synthetic
 from armwise.models import Linear
 from armwise.training import TrainConfig, engine, train
+from armwise.training.single import check_callable, check_loss, checked_config
 
 LOSSES = {
     "mse": aw.MeanSquaredError(),
@@ -297,6 +298,19 @@ def test_weights_from_before_a_run_diverged_are_kept(domain, model):
 def test_settings_that_cannot_be_are_refused(changes, message):
     with pytest.raises(aw.InvalidInputError, match=message):
         TrainConfig(**changes)
+
+
+def test_a_wrong_kind_of_argument_is_refused_with_an_example():
+    for wrong in ("dec", None, aw.DecDFL):
+        with pytest.raises(aw.InvalidInputError, match=r"loss must be a loss, such as MeanSquaredError\(\), not "):
+            check_loss(wrong)
+    for wrong in ({"num_epochs": 3}, 3):
+        with pytest.raises(aw.InvalidInputError, match=r"config must be a TrainConfig, as in .*, not "):
+            checked_config(wrong)
+    for wrong in (None, aw.Linear):
+        with pytest.raises(aw.InvalidInputError, match="model must be a model, not "):
+            check_callable(wrong, "a model")
+    check_callable(aw.Linear, "a model", may_be_class=True)
 
 
 def test_arguments_that_do_not_fit_are_refused(domain, model):

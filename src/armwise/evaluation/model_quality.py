@@ -72,6 +72,7 @@ def evaluate(
         >>> float(quality.joint["never"].normalised), float(quality.joint["perfect predictions"].normalised)
         (0.0, 1.0)
     """
+    check_model(model)
     people, problem = with_problem(cohorts, problem)
     if isinstance(people, Splits):
         raise InvalidInputError("cohorts must be one side of the Splits: evaluate(model, splits.test, problem).")
@@ -83,6 +84,13 @@ def evaluate(
     joint = _joint_qualities(key, predicted, people, problem, count, steps)
     joint = {name: joint[name] for name in WAYS}  # a compiled function returns them in alphabetical order
     return ModelQuality(joint, decomposed_decision_quality(predicted, true, problem, people.budget))
+
+
+def check_model(model: Any) -> None:
+    """Refuse what ``train`` returns in place of the model that it holds."""
+    if not callable(model):
+        name = type(model).__name__
+        raise InvalidInputError(f"model must be a function of Features, such as trained.model of train, not {name}.")
 
 
 @eqx.filter_jit

@@ -56,7 +56,8 @@ class NegativeLogLikelihood(Loss):
         """The observed counts, which this loss requires."""
         if truth.counts is None:
             raise InvalidInputError(
-                "NegativeLogLikelihood needs the observed transition counts: pass counts, shaped like true_transitions."
+                "NegativeLogLikelihood needs the observed transition counts: CohortTruth(transitions, problem, budget, "
+                "counts=…)."
             )
         return PreparedCounts(truth.counts)
 

@@ -70,7 +70,7 @@ class CohortTruth(eqx.Module):
 
 def _check_counts(counts: Any, shape: tuple[int, ...]) -> Float[Array, "arms states actions states"]:
     observed = as_float_array("counts", counts)
-    check_same_shape("counts", observed.shape, "true_transitions", shape)
+    check_same_shape("counts", observed.shape, "transitions", shape)
     if is_concrete(observed) and not bool(jnp.all(observed >= 0)):
         array = np.asarray(observed)
         index = first_offender(~(array >= 0))

@@ -231,7 +231,9 @@ class OutreachPlanner(JudgedPlanner):
         if rules is None:
             rules = CallRules(min_observed=0 if history is None and states is None else 1)
         if not isinstance(rules, CallRules):
-            raise InvalidInputError(f"rules must be armwise.CallRules, not {rules!r:.60}.")
+            raise InvalidInputError(
+                f"rules must be armwise.CallRules, as in CallRules(cool_down=2), not {rules!r:.60}."
+            )
         kept = rules.with_budget(budget)
         if kept.group_budgets and groups is None:
             raise InvalidInputError("group_budgets needs groups: say who belongs to which.")

@@ -25,7 +25,14 @@ from armwise.training.config import TrainConfig
 from armwise.training.engine import cast, prepare_cohorts, progress_bar, run_all
 from armwise.training.optimizer import Optimizer, check_optimizer, describe_optimizer, has_own_rate
 from armwise.training.run import History, PreparedCohorts, Run, State, first_state
-from armwise.training.single import as_key, check_predictions, check_sides
+from armwise.training.single import (
+    as_key,
+    check_callable,
+    check_loss,
+    check_predictions,
+    check_sides,
+    checked_config,
+)
 
 # The default number of runs side by side, and the memory that they may use. The runs are enough to fill the machine.
 # The memory is a constant for each kind of machine, so that the same call gives the same bits on all of that kind.
@@ -135,8 +142,12 @@ def train_many(
         All runs, in the order of split, initialisation, learning rate, loss (the last varies fastest).
     """
     key = as_key(key)
-    config = TrainConfig() if config is None else config
-    losses = [losses] if isinstance(losses, Loss) else list(losses)
+    config = checked_config(config)
+    maker = "a function from a key to a model, such as lambda key: Linear(key, features, 2)"
+    check_callable(model, maker, may_be_class=True)
+    losses = list(losses) if isinstance(losses, Sequence) else [losses]
+    for loss in losses:
+        check_loss(loss)
     everyone, problem = with_problem(cohorts, problem)
     optimizer = check_optimizer(optimizer, config)
     rates = _rates(learning_rates, optimizer, config)

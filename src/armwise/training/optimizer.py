@@ -30,7 +30,10 @@ def check_optimizer(optimizer: Any, config: TrainConfig) -> Optimizer:
     """The given optimizer, or by default Adam. Refuse what is not an optimizer, and settings that it would ignore."""
     if optimizer is None:
         return AdamW(config.weight_decay)
-    made = optimizer if has_own_rate(optimizer) or not callable(optimizer) else optimizer(config.learning_rate)
+    try:
+        made = optimizer if has_own_rate(optimizer) or not callable(optimizer) else optimizer(config.learning_rate)
+    except TypeError:
+        made = None  # a function of something else than a learning rate
     if not isinstance(made, optax.GradientTransformation):
         raise InvalidInputError(
             "optimizer must be an optax transformation, such as optax.adam(1e-2), or a function that makes one from a "

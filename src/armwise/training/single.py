@@ -91,7 +91,9 @@ def train(
         ((5,), True)
     """
     key = as_key(key)
-    config = TrainConfig() if config is None else config
+    config = checked_config(config)
+    check_loss(loss)
+    check_callable(model, "any Equinox module, such as Linear(key, features, num_states=2)")
     given, problem = with_problem(cohorts, problem)
     optimizer = check_optimizer(optimizer, config)
     everyone, run = _one_run(key, given, validation, loss, config)
@@ -147,6 +149,27 @@ def _check_alike(first: Cohorts, second: Cohorts) -> None:
             f"{list(first.true_transitions.shape)} and {list(second.true_transitions.shape)}, and the feature levels "
             f"are {first.features.levels} and {second.features.levels}."
         )
+
+
+def checked_config(config: Any) -> TrainConfig:
+    """The settings of a run, by default those of ``TrainConfig()``."""
+    if config is None:
+        return TrainConfig()
+    if not isinstance(config, TrainConfig):
+        raise InvalidInputError(f"config must be a TrainConfig, as in TrainConfig(num_epochs=30), not {config!r:.60}.")
+    return config
+
+
+def check_loss(loss: Any) -> None:
+    """Refuse what is not a loss, such as the class of one."""
+    if not isinstance(loss, Loss):
+        raise InvalidInputError(f"loss must be a loss, such as MeanSquaredError(), not {loss!r:.60}.")
+
+
+def check_callable(model: Any, such_as: str, *, may_be_class: bool = False) -> None:
+    """Refuse a model that cannot be called; and, if not allowed, the class of a model instead of a model."""
+    if not callable(model) or (isinstance(model, type) and not may_be_class):
+        raise InvalidInputError(f"model must be {such_as}, not {model!r:.60}.")
 
 
 def check_sides(num_train: int, num_validation: int, config: TrainConfig, losses: Sequence[Loss]) -> None:

@@ -305,6 +305,28 @@ def test_nothing_is_reproduced_outside_a_clone(tmp_path, monkeypatch, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("command", ["report", "choosing", "join"])
+def test_pages_are_not_written_from_a_folder_without_results(command, tmp_path, capsys):
+    page = tmp_path / "page.md"
+    page.write_text("<!-- table1 -->\nkept\n<!-- /table1 -->\n")
+    options = [] if command == "join" else ["--page", str(page)]
+    assert main([command, "--results", str(tmp_path / "nowhere"), *options]) == ExitCode.INVALID_INPUT
+    assert "with --results" in capsys.readouterr().err
+    assert "kept" in page.read_text()
+
+
+def test_a_page_that_does_not_exist_is_named(tmp_path, capsys):
+    absent = tmp_path / "absent.md"
+    assert main(["report", "--results", str(ROOT / "results"), "--page", str(absent)]) == ExitCode.INVALID_INPUT
+    assert f"There is no page {absent}" in capsys.readouterr().err
+
+
+def test_a_folder_of_data_that_does_not_exist_is_named(tmp_path, capsys):
+    absent = tmp_path / "absent"
+    assert main(["table1", "--out", str(tmp_path), "--data", str(absent)]) == ExitCode.INVALID_INPUT
+    assert f"There is no folder {absent}" in capsys.readouterr().err
+
+
 COMMANDS = ["table1", "table2", "figure2a", "figure2b", "figure3", "all", "report", "choosing", "columns", "domains"]
 COMMANDS += [
     "join",
