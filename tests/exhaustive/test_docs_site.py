@@ -26,7 +26,7 @@ def site(tmp_path_factory):
 def test_every_page_is_there(site):
     pages = {path.stem for path in (ROOT / "docs").glob("*.md")} | {"index"}
     assert pages <= {path.stem for path in site.glob("*.html")}
-    assert "decides whom to call" in (site / "index.html").read_text(encoding="utf-8")
+    assert "decides whom a health worker should call" in (site / "index.html").read_text(encoding="utf-8")
 
 
 def test_every_public_name_is_explained(site):
