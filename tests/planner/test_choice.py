@@ -131,9 +131,9 @@ def test_calls_that_the_model_expects_nothing_from_are_counted():
     planner.model_ = eqx.tree_at(lambda each: each.population.weights, model, weights)
     assert (planner.plan(case.people, budget=12).calls["index"] <= 0).all()
     summary = planner.plan(case.people, budget=12).summary
-    assert summary.num_without_prediction == 12
+    assert summary.num_without_predicted_gain == 12
     assert "12 on the list although by the model's predictions a call to them gains nothing" in str(summary)
-    assert case.planner.plan(case.people, budget=12).summary.num_without_prediction == 0
+    assert case.planner.plan(case.people, budget=12).summary.num_without_predicted_gain == 0
 
 
 def test_reasons_are_each_persons_own():

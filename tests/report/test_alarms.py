@@ -24,7 +24,7 @@ def quiet(tmp_path_factory):
     """Facts that alarm nobody."""
     facts = make_facts(sample_data(tmp_path_factory.mktemp("alarms")))
     summary = dataclasses.replace(
-        facts.plan.summary, unseen={}, num_without_gain=0, num_without_prediction=0, num_calls=30
+        facts.plan.summary, unseen={}, num_without_gain=0, num_without_predicted_gain=0, num_calls=30
     )
     plan = dataclasses.replace(facts.plan, summary=summary)
     quality = dataclasses.replace(facts.quality, outages=())
@@ -191,7 +191,9 @@ def test_outages_warnings_and_old_models_are_alarms(quiet):
 
 
 def test_calls_without_gain_and_values_never_seen_are_alarms(quiet):
-    summary = dataclasses.replace(quiet.plan.summary, unseen={"phone": 4}, num_without_gain=2, num_without_prediction=3)
+    summary = dataclasses.replace(
+        quiet.plan.summary, unseen={"phone": 4}, num_without_gain=2, num_without_predicted_gain=3
+    )
     text = said(quiet._replace(plan=dataclasses.replace(quiet.plan, summary=summary)))
     assert "2 people are listed without an expected gain." in text
     assert "3 calls are not expected to help." in text

@@ -38,8 +38,8 @@ class PlanSummary:
         unseen: for each feature, how many eligible people have a value that the model never learned from.
         num_without_gain: people on the list although, by the estimate, past calls to people in their state gained
             nothing or did harm.
-        num_without_prediction: people on the list although, by the chains predicted for them, a call gains nothing or
-            does harm: their index is 0 or below.
+        num_without_predicted_gain: people on the list although, by the chains predicted for them, a call gains
+            nothing or does harm: their index is 0 or below.
     """
 
     num_people: int
@@ -50,7 +50,7 @@ class PlanSummary:
     excluded: Mapping[str, int]
     unseen: Mapping[str, int]
     num_without_gain: int
-    num_without_prediction: int
+    num_without_predicted_gain: int
 
     def __str__(self) -> str:
         lines = [f"{self.num_calls:,} of {counted(self.budget, 'call')}, for {self.num_people:,} people:"]
@@ -61,9 +61,9 @@ class PlanSummary:
         if self.num_without_gain:
             calls = "past calls to people in the same state gained nothing, or did harm"
             lines += [f"  {self.num_without_gain:,} on the list although {calls}"]
-        if self.num_without_prediction:
+        if self.num_without_predicted_gain:
             calls = "by the model's predictions a call to them gains nothing, or does harm"
-            lines += [f"  {self.num_without_prediction:,} on the list although {calls}"]
+            lines += [f"  {self.num_without_predicted_gain:,} on the list although {calls}"]
         return "\n".join(lines)
 
 

@@ -133,7 +133,7 @@ class PlanBuilder:
             excluded=dict(sorted(excluded.items())),
             unseen={name: number for name, number in sorted(unseen.items()) if number},
             num_without_gain=int((chosen["gain"] <= 0).sum()),
-            num_without_prediction=int((chosen["index"] <= 0).sum()),
+            num_without_predicted_gain=int((chosen["index"] <= 0).sum()),
         )
         evidence = Evidence.of(self._gains.effects, self._rules.step_name, people.num_states)
         # With calls for everyone, every draw's list holds everyone, so the probabilities say nothing.

@@ -240,9 +240,11 @@ def _without_gain(facts: Facts) -> Iterator[Alarm]:
         people = "1 person is" if summary.num_without_gain == 1 else f"{count(summary.num_without_gain)} people are"
         meaning = "By what past calls did, a call to them gains nothing, which may be chance. The model put them there."
         yield Alarm(f"{people} listed without an expected gain.", meaning, "calls")
-    if summary.num_without_prediction:
+    if summary.num_without_predicted_gain:
         calls = (
-            "1 call is" if summary.num_without_prediction == 1 else f"{count(summary.num_without_prediction)} calls are"
+            "1 call is"
+            if summary.num_without_predicted_gain == 1
+            else f"{count(summary.num_without_predicted_gain)} calls are"
         )
         meaning = (
             "By the chains predicted for these people, a call changes nothing or does harm. A smaller budget would do."
